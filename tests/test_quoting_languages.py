@@ -32,7 +32,7 @@ async def opened(home: Path, language: str) -> AsyncIterator[Agent]:
     await ingest(
         [PAGES / language], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors()
     )
-    settings = Settings(_env_file=None, home=home)  # type: ignore[call-arg]
+    settings = Settings(home=home)
     async with open_agent(settings, collection=language) as agent:
         yield agent
 

@@ -13,11 +13,7 @@ from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
-    """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each.
-
-    The lines are those of the design; decision 148 says why none ends in two spaces. In Markdown, text right above
-    `---` would be a heading.
-    """
+    """The footer with scores, from (number, address, score), in the lines of the design; see decision 148."""
     lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
     return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
 
@@ -76,8 +72,8 @@ def label(text: str) -> str:
 def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
     """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
 
-    "list" gives titles and addresses, "files" also the source file, "scores" an address and its score a line. What has
-    the same title and address has one line in the first two: "- [1] [3] Nodes (nodes.md)".
+    "list" gives titles and addresses, a line for what has both in common ("- [1] [3] Nodes (nodes.md)"); "files" also
+    the source file, "scores" an address and its score a line.
     """
     cited = list(citations)
     if not cited or form == "none":
@@ -139,10 +135,7 @@ class CitationForms:
         return "chapter" in self._accepts and _OPEN_FROM.search(text[-1000:]) is not None
 
     def as_numbers(self, text: str) -> tuple[str, int]:
-        """The text with its citations as `[n]`, and how many were removed because they name no passage.
-
-        `[Source: title]`, with an address or without, cites where it names a passage, in every profile.
-        """
+        """The text with its citations as `[n]`, and how many were removed because they name no passage."""
         unknown, marked = 0, _MARKED.search(text) is not None
 
         def one(match: re.Match[str]) -> str:
@@ -211,8 +204,7 @@ class CitationForms:
 def _meant(*candidates: list[Passage]) -> list[Passage]:
     """The first list of exactly one passage, else the first of several passages of one page, else nothing.
 
-    A form such as `(from Chapter 2)` names a page, of which several passages may have been found. All of them are
-    cited then, and the support check keeps those that say what the sentence says.
+    Of the passages of a page the check keeps those that say what the sentence says.
     """
     one = next((found for found in candidates if len(found) == 1), None)
     return one or next((found for found in candidates if len({passage.url for passage in found}) == 1), [])

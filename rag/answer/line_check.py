@@ -47,10 +47,9 @@ class LineCheck:
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, or else by inherited ones.
+        """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
-        The line then gets the inherited markers, unless they stand in another place of the answer. A line of code
-        without any may stand in each passage.
+        The line then gets the inherited markers, unless they stand in another place of the answer.
         """
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
@@ -79,7 +78,8 @@ class LineCheck:
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or self._ends_with_a_sign(bare)):
+        sign = _NO_MARKER.search(bare)
+        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
             return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
         found = self._claim(bare, cited) if cited else self._anywhere(bare)
@@ -91,10 +91,7 @@ class LineCheck:
         return found
 
     def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """What the passages with these numbers say of the sentence, each alone or all together.
-
-        When one passage supports it alone, unrelated passages get no quote. Without a passage it is contradicted.
-        """
+        """What these passages say of the sentence; if one says it alone, unrelated ones get no quote."""
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
@@ -124,8 +121,7 @@ class LineCheck:
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
 
-        A clause is checked against the passages that it cites, else against all passages of the sentence together. A
-        clause with few content words may stand.
+        A clause is checked against what it cites, else against all passages of the sentence together.
         """
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = whole.quotes
@@ -148,10 +144,7 @@ class LineCheck:
         return found._replace(standing="contradicted", reasons=reasons)
 
     def _code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
-        """Whether one cited passage contains every line of the code block. Indentation and fences do not count.
-
-        A block with a foreign address is not shown at all.
-        """
+        """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
         block, cited = line.text, [self._sources[number] for number in numbers]
         lines = [" ".join(one.split()) for one in block.split("\n")[1:]]
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
@@ -167,16 +160,8 @@ class LineCheck:
         standing = "unconfirmed" if verdict.supported else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
 
-    def _ends_with_a_sign(self, bare: str) -> bool:
-        """Whether the sentence ends with a sign that is meant as a citation: no passage has it."""
-        found = _NO_MARKER.search(bare)
-        return found is not None and not self.has_written(found["sign"])
-
     def frame(self, line: AnswerLine) -> None:
-        """Check a heading or lead-in, which claims nothing.
-
-        In the mode "exact" each of its words must come from the book or the user.
-        """
+        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""
         composed = self.compose(line)
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
         if _only_pointed(bare, composed):

@@ -1,11 +1,8 @@
 """The answer while it streams: tokens come in from the model, checked sentences go out to the reader.
 
-A sentence waits until its citations are known. Without a marker of its own it is checked against the next marker in its
-paragraph and gets that marker; a heading or lead waits for what stands under it. The pieces that went out, joined, are
-the final text byte for byte.
-
-For "A node runs. It is a process [1]." the first sentence waits. The second brings the marker [1], both are checked
-against passage 1, and "A node runs [1]. It is a process [1]." goes out.
+A sentence waits until its citations are known: of "A node runs. It is a process [1]." the second brings the marker that
+both are checked against, and "A node runs [1]. It is a process [1]." goes out. A heading or lead waits for what stands
+under it.
 """
 
 from __future__ import annotations
@@ -37,8 +34,8 @@ from rag.types import (
 class Manner:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
-    `accepts` are the citation forms that a model may use besides `[n]`; `footer` is the list below an answer in the
-    style "numbered". With `judged` a second judge is asked about what is unconfirmed and what is no quotation.
+    `accepts` are the citation forms besides `[n]`; `footer` is the list below an answer in the style "numbered". With
+    `judged` a second judge is asked about what is no quotation.
     """
 
     refusal: str
@@ -51,13 +48,10 @@ class Manner:
 
 
 class AnswerWriter:
-    """Turns a model's tokens into checked pieces of the answer.
+    """Turns a model's tokens into checked pieces of the answer, which are `shown.content` byte for byte when joined.
 
-    `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
-    is the reason why the answer became the refusal sentence, or None.
-
-    With a second judge, doubtful sentences wait: `doubtful` counts those to ask about, `ask` takes them, and `settle`
-    takes the verdicts, in any order. Sentences that were never judged keep their standing when the answer is closed.
+    `refused` is the reason why the answer became the refusal sentence, or None. With a second judge, doubtful sentences
+    wait, and keep their standing if they were never judged when the answer is closed.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -104,7 +98,7 @@ class AnswerWriter:
         return len(self._waiting())
 
     def ask(self) -> dict[int, Claim]:
-        """Take the sentences that a second judge is to be asked about now, each with a key for its verdict."""
+        """Take these sentences, each with a key for its verdict."""
         claims = {}
         for line in self._waiting():
             claims[len(self._at_judge)] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
@@ -112,7 +106,7 @@ class AnswerWriter:
         return claims
 
     def settle(self, verdicts: Mapping[int, bool | None]) -> list[str]:
-        """Take the second judge's verdicts by key; with None, a sentence keeps its standing."""
+        """Take the judge's verdicts by key, in any order; with None, a sentence keeps its standing."""
         for key, verdict in verdicts.items():
             line = self._at_judge[key]
             if verdict is not None:

@@ -1,7 +1,4 @@
-"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it.
-
-A passage, what stands above it, and a sentence of the answer are read alike. Every rule reads these records.
-"""
+"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it."""
 
 from __future__ import annotations
 
@@ -51,7 +48,6 @@ class TextLine:
         return {key: tuple(at) for key, at in found.items()}
 
     def words(self, quantity: Quantity) -> str:
-        """The words of one of its quantities."""
         return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
 
     @cached_property
@@ -88,14 +84,13 @@ class TextLine:
 
 
 class ReadText:
-    """A text with its lines, and in the forms in which names, numbers and code are looked up, each made once."""
+    """A passage, what stands above it, or a sentence of the answer. Each form of it is made once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def whole(self) -> TextLine:
-        """All of the text as one line."""
         return TextLine(self.text, 0, len(self.text))
 
     @cached_property
