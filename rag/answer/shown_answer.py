@@ -11,7 +11,7 @@ from typing import Final
 
 from rag.answer.citations import label, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
-from rag.text.markup import MarkedText, Segment
+from rag.text.markup import MarkedText, Segment, as_written
 from rag.types import (
     CLOSEST,
     UNCONFIRMED_MARK,
@@ -173,7 +173,8 @@ class ShownAnswer:
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
+        plain = "".join(one.raw for one in segments)
+        self.add(lead + as_written(self._rendered(segments)), lead + as_written(plain))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""

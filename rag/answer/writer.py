@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.answer.book_brackets import BookBrackets
 from rag.answer.citations import CitationForms
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
 from rag.answer.shown_answer import HeldLines, ShownAnswer, notices, unconfirmed_answer
 from rag.text.english.speech_acts import is_refusal, is_talk, words
-from rag.text.markup import MarkedText
+from rag.text.markup import MarkedText, as_written
 from rag.text.sentences import sentence_spans
 from rag.types import (
     OMISSION,
@@ -58,6 +59,7 @@ class AnswerWriter:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
+        self._brackets = BookBrackets(passages)
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(manner.mode)
@@ -162,7 +164,7 @@ class AnswerWriter:
         if line.marked.bare.strip() == OMISSION:
             line.frame = True
         elif line.kind != "code" and line.is_open:
-            text, unknown = self._forms.as_numbers(line.text)
+            text, unknown = self._forms.as_numbers(self._brackets.hidden(line.text))
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
             line.unresolved = unknown > 0
@@ -288,7 +290,7 @@ class AnswerWriter:
                 self._record(line, numbers, shown=shown)
             if shown:
                 for number in numbers:
-                    line.quotes.setdefault(number, self._check.quote(line.text, number))
+                    line.quotes.setdefault(number, self._check.quote(as_written(line.text), number))
                 doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
                 self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
             elif line.kind != "markers":
