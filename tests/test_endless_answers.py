@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from graph.agent import Agent
 from graph.memory import Memory, open_memory
+from nodes import model_call
 from nodes.generate import spent_before
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.errors import AskbookError
@@ -33,9 +35,11 @@ PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "mod
 
 
 @pytest.fixture(autouse=True)
-def short_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of the real limit: LangChain reads all arguments once more when it is stopped, in quadratic time."""
+def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of two real limits: LangChain reads all arguments once more when it is stopped, in quadratic time."""
     monkeypatch.setattr(received_answer, "ARGUMENTS", received_answer.ARGUMENTS // 10)
+    chunks = received_answer.ANSWER.chunks // 10
+    monkeypatch.setattr(model_call, "AnswerMeter", partial(AnswerMeter, received_answer.ANSWER._replace(chunks=chunks)))
 
 
 class Endless(ScriptedModel):
