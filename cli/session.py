@@ -106,7 +106,7 @@ class ChatSession:
         """Undo the last turn and return its question. Raises `UsageError` if there is none."""
         question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
         if question is None:
-            raise UsageError("There is no turn to undo.")
+            raise UsageError("There is no turn to undo.", code="nothing_to_undo")
         self.last, self.trace = None, None
         return question
 

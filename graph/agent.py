@@ -36,8 +36,9 @@ from rag.conversation.turns import (
     check_thread_id,
     unknown_thread,
 )
-from rag.errors import AskbookError, UsageError
+from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
+from rag.search.given_retriever import SeenPassages
 from rag.search.retriever import parse_filter
 from rag.services import Progress, observers_of, open_services
 from rag.settings import Settings
@@ -261,13 +262,19 @@ class Agent:
         """
         failing: dict[str, str] = {}
         place = self.memory.database.place
-        checks = {"index": self.services.index.info, "memory": self.memory.probe}
+        checks = {"index": self._check_book, "memory": self.memory.probe}
         for part, check in checks.items():
             try:
                 await check()
             except AskbookError as error:
                 failing[part] = error.message.replace(place, Path(place).name)
         return failing
+
+    async def _check_book(self) -> None:
+        """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has its own."""
+        index = self.services.index
+        if await index.info() is None and not isinstance(index, SeenPassages):
+            raise RetrievalError("no_index", "The book is not in the index.")
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
         """A stored conversation in the format of `rag.conversation.turns`. Raises `UsageError` if unknown."""

@@ -133,14 +133,16 @@ async def _stream(
     try:
         async for received in _speaker(parts, options).astream(list(prompt), config):
             chunk = as_chunk(received)
-            meter.count(chunk)
             chunks.append(chunk)
+            meter.count(chunk)
             # Some endpoints send a running total, so their last one counts. The clients of other providers add theirs.
             usage = chunk.usage_metadata or usage
             finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
             await reader.feed(chunk.text)
             await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
     except Exception as failure:
+        for chunk in chunks:  # LangChain has kept them too, and would read all arguments once more, in quadratic time
+            chunk.tool_call_chunks = []
         if (
             parts.given and not chunks and str(failure) == _NO_CHUNKS
         ):  # an endpoint of ours may have sent a page instead

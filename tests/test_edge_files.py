@@ -90,6 +90,22 @@ def break_it(folder: Path, what: str, how: str) -> None:
             path.write_bytes(b"\x00\xff nonsense")
 
 
+async def test_of_earlier_versions_nothing_stays_on_the_disk(index: EdgeIndex, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        await index.replace(INFO, add=[make_point(name)], remove=[])
+    assert folders(tmp_path) == {generation(tmp_path).name}
+    killed_while_deleting = tmp_path / "book" / ("0" * 32 + ".old")
+    killed_while_deleting.mkdir()
+    await index.replace(INFO, add=[make_point("d")], remove=[])
+    assert folders(tmp_path) == {generation(tmp_path).name}
+    await index.drop()
+    assert folders(tmp_path) == set()
+
+
+def folders(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "book").iterdir() if path.is_dir()}
+
+
 async def test_a_folder_that_is_a_file_is_an_error_with_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("not a folder")
     index = EdgeIndex(tmp_path / "index", "book")

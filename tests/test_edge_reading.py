@@ -51,6 +51,17 @@ def held(folder: Path) -> list[str]:
     return [line for line in [*open_files, *(SYSTEM / "maps").read_text().splitlines()] if str(folder) in line]
 
 
+def resident(folder: Path) -> int:
+    """Kilobytes of the folder's files that this process has in its memory."""
+    sizes, ours = 0, False
+    for line in (SYSTEM / "smaps").read_text().splitlines():
+        if "-" in line.split()[0]:  # the addresses of a mapping, and its file
+            ours = str(folder) in line
+        elif ours and line.startswith("Rss:"):
+            sizes += int(line.split()[1])
+    return sizes
+
+
 def edition(number: int) -> list[Point]:
     """Twenty chunks under the same ids as in every other edition, each with the edition's number in its title."""
     points = [make_point(f"chunk {i}") for i in range(20)]
@@ -73,6 +84,13 @@ async def test_searches_share_one_opening_and_a_change_is_opened_anew(index: Edg
     await index.replace(INFO, add=[make_point("new")], remove=[chunk_id("old")])
     for reader in (index, other):
         assert [hit.chunk.id for hit in (await rankings(reader, [NORTH], limit=3))[0]] == [chunk_id("new")]
+
+
+async def test_opening_a_small_book_reads_little(index: EdgeIndex, tmp_path: Path) -> None:
+    """The engine has files of 32 MB for the vectors of any book."""
+    await index.replace(INFO, add=[make_point("one")], remove=[])
+    assert len(await index.entries()) == 1
+    assert 0 < resident(tmp_path) < 2_000
 
 
 async def test_searches_during_changes_find_the_old_or_the_new_and_never_a_mixture(

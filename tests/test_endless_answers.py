@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.utils.json import parse_partial_json
 
 from graph.agent import Agent
 from graph.memory import Memory, open_memory
@@ -34,12 +35,28 @@ from tests.wired_services import WiredServices
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
 
 
-@pytest.fixture(autouse=True)
-def shorter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of two real limits: LangChain reads all arguments once more when it is stopped, in quadratic time."""
-    monkeypatch.setattr(received_answer, "ARGUMENTS", received_answer.ARGUMENTS // 10)
-    chunks = received_answer.ANSWER.chunks // 10
-    monkeypatch.setattr(model_call, "AnswerMeter", partial(AnswerMeter, received_answer.ANSWER._replace(chunks=chunks)))
+@pytest.fixture
+def fewer_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the real limit, which takes two seconds."""
+    limits = received_answer.ANSWER._replace(chunks=received_answer.ANSWER.chunks // 10)
+    monkeypatch.setattr(model_call, "AnswerMeter", partial(AnswerMeter, limits))
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The arguments that LangChain parses, which it does in quadratic time, while nothing else of the process runs."""
+    texts: list[str] = []
+
+    def parse(text: str, **options: Any) -> Any:
+        texts.append(text)
+        return parse_partial_json(text, **options)
+
+    monkeypatch.setattr("langchain_core.messages.ai.parse_partial_json", parse)
+    return texts
+
+
+def arguments(text: str) -> AIMessageChunk:
+    return tool_call(name=None, args=text, call_id="")
 
 
 class Endless(ScriptedModel):
@@ -95,18 +112,31 @@ def test_the_time_of_an_answer_begins_with_its_first_attempt(
         AIMessageChunk(content=""),
         AIMessageChunk(content=[{"type": "thinking", "thinking": "Hm. " * 1000}]),
         tool_call("nodes"),
-        AIMessageChunk(
-            content="",
-            tool_call_chunks=[{"type": "tool_call_chunk", "name": None, "args": "more", "id": None, "index": 0}],
-        ),
+        arguments("more"),
     ],
     ids=["text", "nothing", "thoughts", "tool calls", "arguments"],
 )
-async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessageChunk) -> None:
+async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessageChunk, fewer_parts: None) -> None:
     model = Endless(chunk=chunk)
     error = await stopped(model)
     assert (error.code, error.retryable, len(model.prompts)) == ("endless_answer", False, 1)
     assert error.hint
+
+
+async def test_endless_arguments_are_stopped_at_their_own_limit() -> None:
+    error = await stopped(Endless(chunk=arguments("more and more " * 20)))
+    assert f"{received_answer.ARGUMENTS:,} characters for one search" in error.message
+
+
+@pytest.mark.parametrize(("indexes", "characters"), [((0, 0), 2001), ((0, 1, 2), 4000), ((None, None, None), 4000)])
+def test_the_arguments_of_one_call_and_of_all_calls_are_limited(
+    indexes: tuple[int | None, ...], characters: int
+) -> None:
+    meter = AnswerMeter(clock=lambda: 0.0)
+    for index in indexes[:-1]:
+        meter.count(tool_call(name=None, args="x" * characters, index=index))
+    with pytest.raises(AskbookError, match="for one search"):
+        meter.count(tool_call(name=None, args="x" * characters + "x", index=indexes[-1]))
 
 
 def test_the_longest_answer_that_is_allowed_is_allowed() -> None:
@@ -156,6 +186,7 @@ ENDLESS = {
     "no delta": delta(),
     "tool calls": delta(tool_calls=[CALL]),
     "long arguments": delta(tool_calls=[{"index": 0, "function": {"arguments": "[" * 30_000}}]),
+    "long arguments that are not JSON": delta(tool_calls=[{"index": 0, "function": {"arguments": "more " * 6_000}}]),
     "arguments": delta(tool_calls=[{"index": 0, "function": {"arguments": "more and more"}}]),
     "comments": ": still here\n\n",
     "one line": "data: " + "x" * 1000,
@@ -164,12 +195,13 @@ ENDLESS = {
 
 @pytest.mark.parametrize("piece", ENDLESS.values(), ids=ENDLESS.keys())
 async def test_an_endpoint_that_never_stops_is_left_and_the_thread_goes_on(
-    piece: str, agent: Agent, endpoint: Endpoint
+    piece: str, agent: Agent, endpoint: Endpoint, parsed: list[str]
 ) -> None:
     response = await ask(agent, endpoint, Stream(piece=piece))
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "endless_answer")
     assert len(endpoint.requests) == 1
+    assert max(map(len, parsed), default=0) < 1000
     assert (await ask(agent, endpoint, answer("A node is a process [1]."))).status == "success"
 
 

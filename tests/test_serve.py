@@ -16,7 +16,8 @@ from mcp import Client
 
 import run
 from cli.serve import keep_what_is_loaded, listening_on
-from tests.serving import serving
+from tests.homes import copied
+from tests.serving import served, serving
 from tests.web import events
 
 
@@ -42,6 +43,17 @@ def test_the_server_answers_from_the_book(address: str) -> None:
         stored = http.get(f"/api/passages/{cited['chunk_id']}").json()
         assert stored["text"][cited["start"] : cited["end"]] == cited["quote"]
         assert http.get("/api/passages/none").status_code == 404
+
+
+def test_a_server_whose_book_is_gone_is_not_healthy_until_it_is_back(tiny_book: Path, tmp_path: Path) -> None:
+    home = copied(tiny_book, tmp_path)
+    with served(home) as server, httpx.Client(base_url=server.address, timeout=60) as http:
+        assert http.get("/healthz").status_code == 200
+        (home / "index").rename(home / "gone")
+        gone = http.get("/healthz")
+        (home / "gone").rename(home / "index")
+        assert (gone.status_code, gone.json()["failing"]) == (503, {"index": "The book is not in the index."})
+        assert http.get("/healthz").status_code == 200
 
 
 def test_the_page_loads_only_what_the_server_has(address: str) -> None:

@@ -45,6 +45,15 @@ async def test_a_conversation_can_be_listed_read_undone_and_deleted() -> None:
         assert (await http.get("/api/threads")).json() == {"threads": [], "more": False}
 
 
+async def test_a_conversation_without_a_turn_has_none_to_take_back_or_to_repeat() -> None:
+    async with client(Machine(ANSWER)) as http:
+        await http.post("/api/threads/t1/turns", json=QUESTION)
+        await http.post("/api/threads/t1/undo")
+        for action in ("undo", "retry"):
+            answer = await http.post(f"/api/threads/t1/{action}")
+            assert (answer.status_code, answer.json()["error"]["code"]) == (409, f"nothing_to_{action}")
+
+
 async def test_a_retry_asks_the_last_question_again_as_the_same_request() -> None:
     machine = Machine(ANSWER, "A node is a process. [1]")
     async with client(machine) as http:

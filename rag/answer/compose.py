@@ -48,11 +48,17 @@ _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
 class Composer:
-    """Makes text fit to be shown. It knows the passages of one turn: their texts and addresses by number."""
+    """Makes text fit to be shown. It knows the passages of one turn by number: their texts, addresses and titles."""
 
-    def __init__(self, texts: dict[int, str], addresses: dict[int, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        texts: dict[int, str],
+        addresses: dict[int, tuple[str, ...]] | None = None,
+        titles: dict[int, str] | None = None,
+    ) -> None:
         self._texts = texts
         self._own = {n: frozenset(map(same_address, urls)) for n, urls in (addresses or {}).items()}
+        self._titled = {n: frozenset(filter(_NAMES.fullmatch, addresses_in(t))) for n, t in (titles or {}).items()}
 
     def numbers(self, text: MarkedText) -> tuple[int, ...]:
         """The passages of this turn that the text names, in order, each once."""
@@ -107,9 +113,13 @@ class Composer:
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
     def allowed(self, cited: AbstractSet[int]) -> Allowed:
-        """The addresses that a text may show which cites these passages."""
+        """The addresses that a text may show which cites these passages, and names like "Crates.io" in their titles.
+
+        A text that cites none, such as a heading, may show such names of all titles.
+        """
         found = [addresses_in(self._texts[number]) | self._own.get(number, frozenset()) for number in cited]
-        return Allowed(frozenset().union(*found), [self._texts[number] for number in cited])
+        titled = [self._titled.get(number, frozenset()) for number in cited] if cited else self._titled.values()
+        return Allowed(frozenset().union(*found, *titled), [self._texts[number] for number in cited])
 
 
 class Allowed:

@@ -33,7 +33,11 @@ class LineCheck:
     def __init__(
         self, passages: Sequence[Passage], question: str, left_out: LeftOut, counts: Grounding, *, judged: bool
     ) -> None:
-        self.composer = Composer({p.number: p.text for p in passages}, {p.number: (p.url, p.link) for p in passages})
+        self.composer = Composer(
+            {p.number: p.text for p in passages},
+            {p.number: (p.url, p.link) for p in passages},
+            {p.number: " \n".join((p.title, p.heading, p.breadcrumb, p.chapter or "")) for p in passages},
+        )
         self.support = SupportCheck(passages, question)
         self._left_out = left_out
         self._counts = counts

@@ -263,7 +263,7 @@ class EdgeIndex:
         check_room(self._generations.root, EMPTY_ROOM + info.chunks * (CHUNK_ROOM + 8 * info.dimension))
         fresh = self._generations.new()
         try:
-            with engine.created(fresh / "shard", self.collection, info.dimension, info.chunks) as shard:
+            with engine.created(fresh / "shard", self.collection, info.dimension) as shard:
                 added = self._add(shard, add, cancelled)
                 kept = self._copy(shard, info, added, remove, cancelled)
                 write_table(fresh, table_rows(engine.texts(shard)))

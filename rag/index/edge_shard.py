@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Query
 
 PAGE: Final = 512  # points of one `page`
-SMALL: Final = 4_000_000  # bytes of vectors
 OPENING_ROOM: Final = 100_000  # bytes of disk
 FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EMFILE})
 
@@ -73,19 +72,17 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
 
 
 @contextmanager
-def created(folder: Path, collection: str, dimension: int, chunks: int) -> Iterator[EdgeShard]:
-    """A new shard in `folder` for about so many chunks. Its points are on the disk once the block ends without error.
+def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard]:
+    """A new shard in `folder`. Its points are on the disk once the block ends without an exception.
 
     It has no write-ahead log: nobody adds to a finished shard, and the log has a lock that lets only one opener in. It
-    is searched by one thread, since all points are in one segment; a pool of threads cost more than it gained. The
-    vectors of a small book are read when a search needs them: whoever opens a shard reads all 32 MB that the engine
-    reserves for them.
+    is searched by one thread, since all points are in one segment; a pool of threads cost more than it gained. Vectors
+    are read when they are first searched: with `Memory.Cached`, opening reads 32 MB of even the smallest book.
     """
     from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Memory, Modifier
 
-    placed = Memory.Cold if 4 * dimension * chunks <= SMALL else Memory.Cached
     config = EdgeConfig(
-        vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine, memory=placed)},
+        vectors={DENSE: EdgeVectorParams(size=dimension, distance=Distance.Cosine, memory=Memory.Cold)},
         sparse_vectors={SPARSE: EdgeSparseVectorParams(modifier=Modifier.Idf)},
         max_search_threads=1,
         wal_enabled=False,

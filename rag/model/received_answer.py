@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -18,7 +19,10 @@ from rag.errors import AskbookError
 
 WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
 LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
-ARGUMENTS: Final = 20_000  # characters of a tool call's arguments; LangChain's parser takes quadratic time
+# Characters of the arguments of one tool call and of all calls of an answer; a query has up to 2,000. LangChain's
+# parser takes quadratic time for arguments that are not JSON, a tenth of a second for one call.
+ARGUMENTS: Final = 4_000
+ALL_ARGUMENTS: Final = 12_000
 _CALL: Final = 100  # a tool call counts as so many characters, however short it is
 
 
@@ -54,7 +58,7 @@ class AnswerMeter:
         self._clock = clock
         self._began = clock() - spent
         self._characters = 0
-        self._arguments = 0
+        self._arguments: Counter[int | str | None] = Counter()  # characters, by the index of the call
         self._chunks = 0
 
     def count(self, chunk: AIMessageChunk) -> None:
@@ -64,7 +68,8 @@ class AnswerMeter:
         self._chunks += 1
         self._characters += len(content) if isinstance(content, str) else sum(len(str(part)) for part in content)
         self._characters += _CALL * len(chunk.tool_call_chunks)
-        self._arguments += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
+        for call in chunk.tool_call_chunks:
+            self._arguments[call["index"]] += len(call["args"] or "")
         if self._clock() - self._began > limits.seconds:
             most = f"{limits.seconds / 60:g} minutes" if limits.seconds >= 60 else f"{limits.seconds:g} seconds"
             message = f"The model's answer was not complete after {most} and was stopped."
@@ -72,8 +77,10 @@ class AnswerMeter:
         if self._characters > limits.characters or self._chunks > limits.chunks:
             what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
             raise _endless(f"The model's answer was longer than {what} and was stopped.")
-        if self._arguments > ARGUMENTS:
-            raise _endless(f"The model wrote more than {ARGUMENTS:,} characters for one search and was stopped.")
+        of_one = max((count for index, count in self._arguments.items() if index is not None), default=0)
+        if of_one > ARGUMENTS or self._arguments.total() > ALL_ARGUMENTS:
+            what = f"{ARGUMENTS:,} characters for one search, or {ALL_ARGUMENTS:,} for all of them,"
+            raise _endless(f"The model wrote more than {what} and was stopped.")
 
 
 def _endless(message: str) -> AskbookError:

@@ -101,6 +101,7 @@ _STATUS_OF_CODE: Final = {
     "unknown_profile": 404,
     "unknown_book": 404,
     "nothing_to_retry": 409,
+    "nothing_to_undo": 409,
     "question_too_long": 413,
 }
 _OPENAI_TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}

@@ -91,7 +91,9 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
         },
         f"{of_thread}/turns": {"post": _operation("ask; server-sent events", thread, body=turn, answer=_TEXT)},
         f"{of_thread}/retry": {"post": _operation("ask the last question again", thread, body=again, answer=_TEXT)},
-        f"{of_thread}/undo": {"post": _operation("remove the last turn", thread)},
+        f"{of_thread}/undo": {
+            "post": _operation("remove the last turn", thread, answer=_object("question", question=_TEXT))
+        },
         f"{of_thread}/clear": {"post": _operation("delete a conversation", thread)},
         "/v1/models": {"get": _operation("the profiles and books as models", answer=_object("data", data=_LIST))},
         "/v1/models/{model}": {"get": _operation("one model", _parameter("model"), answer=_object("id", id=_TEXT))},

@@ -80,7 +80,10 @@ async def clear_thread(request: Request) -> Response:
 async def undo_turn(request: Request) -> Response:
     stored = await _existing(request)
     await turns_of(request).ended(stored)
-    return JSONResponse({"question": await hosting_of(request).agent.undo(stored)})
+    question = await hosting_of(request).agent.undo(stored)
+    if question is None:
+        raise UsageError("There is no turn to undo.", code="nothing_to_undo")
+    return JSONResponse({"question": question})
 
 
 async def take_turn(request: Request) -> Response:
