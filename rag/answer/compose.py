@@ -1,21 +1,18 @@
 """Make a model's text fit to be shown: markers in one form, and no address that the book does not have.
 
-What is removed takes along the space before it and brackets that held nothing else. A removal can join its neighbours
-to something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form an unchecked marker
-or address are dropped.
+What is removed takes along the space before it and brackets that held nothing else. Its neighbours may then form
+something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form it are dropped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
 from rag.text.english.phrases import ATTRIBUTED, SEE
-from rag.text.markup import MarkedText, Segment, addresses_in, parse, safe_address, same_address, written_addresses
-from rag.text.orders import blanked
+from rag.text.markup import MarkedText, Segment, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
 
 _BETWEEN: Final = " \t.,;:|*_"
@@ -28,6 +25,7 @@ _BLOCK_TAG: Final = re.compile(
     r"option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
     re.IGNORECASE,
 )
+_TAGS: Final = re.compile(rf"(?P<before>[ \t]*)(?P<tags>[{_TAG}{_BREAK}]+)(?P<after>[ \t]*)(?=(?P<word>[\w(\[“\"'`])?)")
 _REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
@@ -38,8 +36,6 @@ _LISTED: Final = re.compile(
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
-_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_WORD: Final = re.compile(r"\w+")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
     r"</?(?!script|style|iframe|object|embed|form|img|svg|link|meta|a\b|video|audio|base)[^=]*>"
@@ -48,37 +44,29 @@ _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
 class Composer:
-    """Makes text fit to be shown. It knows the passages of one turn by number: their texts, addresses and titles."""
+    """Makes text fit to be shown. It knows the passages of one turn by number."""
 
-    def __init__(
-        self,
-        texts: dict[int, str],
-        addresses: dict[int, tuple[str, ...]] | None = None,
-        titles: dict[int, str] | None = None,
-    ) -> None:
-        self._texts = texts
-        self._own = {n: frozenset(map(same_address, urls)) for n, urls in (addresses or {}).items()}
-        self._titled = {n: frozenset(filter(_NAMES.fullmatch, addresses_in(t))) for n, t in (titles or {}).items()}
+    def __init__(self, sources: Mapping[int, CitedPassage]) -> None:
+        self._sources = sources
 
     def numbers(self, text: MarkedText) -> tuple[int, ...]:
         """The passages of this turn that the text names, in order, each once."""
-        return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._texts))
+        return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._sources))
 
-    def compose(self, text: MarkedText, cited: AbstractSet[int] = frozenset()) -> Composed:
+    def compose(self, text: MarkedText, cited: Iterable[int] = ()) -> Composed:
         """The text as it may be shown. It cites what it names itself; `cited` may lend it their addresses.
 
-        >>> Composer({1: "A node is a process."}).compose(MarkedText("A node (Source 1) runs [9].")).plain.text
-        'A node [1] runs.'
+        >>> Composer({}).compose(MarkedText("A node <b>runs (Source 9).")).plain.text
+        'A node runs.'
         """
-        sources = {*self.numbers(text), *cited}
-        allowed = self.allowed(sources)
-        first = once = Composed(self, allowed, sources)
+        allowed = self.allowed({*self.numbers(text), *cited})
+        first = once = Composed(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
         for _ in range(4):
             if _is_settled(first.plain, once.shown, allowed):
                 return first
             segments = text.segments if once is first else first.plain.segments
-            once = Composed(self, allowed, sources, strip=True)
+            once = Composed(self._sources, allowed, strip=True)
             first.plain = MarkedText(once.run(segments))
         first.plain = MarkedText("")
         return first
@@ -112,48 +100,31 @@ class Composer:
         parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
-    def allowed(self, cited: AbstractSet[int]) -> Allowed:
-        """The addresses that a text may show which cites these passages, and names like "Crates.io" in their titles.
-
-        A text that cites none, such as a heading, may show such names of all titles.
-        """
-        found = [addresses_in(self._texts[number]) | self._own.get(number, frozenset()) for number in cited]
-        titled = [self._titled.get(number, frozenset()) for number in cited] if cited else self._titled.values()
-        return Allowed(frozenset().union(*found, *titled), [self._texts[number] for number in cited])
+    def allowed(self, cited: Iterable[int]) -> Allowed:
+        """The addresses that a text may show which cites these passages."""
+        return Allowed([self._sources[number] for number in cited], self._sources.values())
 
 
 class Allowed:
-    """The addresses that an answer may show, since its cited passages have them.
+    """The addresses that a text may show: those of the passages that it cites.
 
-    A name such as `request.app` reads as a host name. It is an attribute when the passages have each of its words.
+    A name such as `request.app` is an attribute when they have each of its words. What cites none, such as a heading,
+    may show names like "Crates.io" in all titles.
     """
 
-    def __init__(self, addresses: frozenset[str], texts: Sequence[str]) -> None:
-        self._addresses = addresses
-        self._texts = texts
+    def __init__(self, cited: Sequence[CitedPassage], turn: Iterable[CitedPassage]) -> None:
+        self.cited = cited
+        found = (one.addresses for one in cited) if cited else (one.dotted_names for one in turn)
+        self._addresses = frozenset[str]().union(*found)
 
     def __contains__(self, url: str) -> bool:
-        return same_address(url) in self._addresses or (_NAMES.fullmatch(url) is not None and self._is_attribute(url))
+        words = re.findall(r"\w+", url.casefold()) if ATTRIBUTE.fullmatch(url) else ()
+        of_words = words and all(any(word in one.plain_words for one in self.cited) for word in words)
+        return same_address(url) in self._addresses or bool(of_words)
 
     def strange(self, text: str) -> list[str]:
         """The addresses in a text that are not allowed."""
         return [url for url in written_addresses(text) if url not in self]
-
-    def _is_attribute(self, name: str) -> bool:
-        return self._words.issuperset(re.findall(r"\w+", name.casefold()))
-
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        """The words of the passages outside their addresses: the "com" of "shop.com" is no word."""
-        found: set[str] = set()
-        for text in self._texts:
-            prose = blanked(text, code_spans(text))
-            shown = text.casefold()
-            addresses = (one for one in written_addresses(text) if not _NAMES.fullmatch(one))
-            for url in [*written_addresses(prose), *addresses]:
-                shown = shown.replace(url.casefold(), " ")
-            found.update(_WORD.findall(shown))
-        return frozenset(found)
 
 
 class Composed:
@@ -163,9 +134,8 @@ class Composed:
     `holes` are the addresses, and the inline code with an address, that left a gap among the words.
     """
 
-    def __init__(self, composer: Composer, allowed: Allowed, cited: AbstractSet[int], *, strip: bool = False):
-        self._known = composer._texts
-        self._sources = [composer._texts[number] for number in cited]
+    def __init__(self, known: Collection[int], allowed: Allowed, *, strip: bool = False):
+        self._known = known
         self._allowed = allowed
         self._strip = strip
         self.plain = MarkedText("")
@@ -180,11 +150,7 @@ class Composed:
             if segment.kind != "marker" and segment.raw.strip(" \t,;"):
                 self._group = set()
             joined += self._one(segment)
-        joined = _REPEATED.sub("", joined)
-        joined = re.sub(
-            rf"(?<=[^\s{_HOLE}{_TAG}{_BREAK}]){_TAG}*{_BREAK}[{_TAG}{_BREAK}]*(?=[\w(\[“\"'`])", " ", joined
-        ).replace(_BREAK, _TAG)
-        joined = re.sub(rf"(?<=[ \t]){_TAG}+[ \t]+|{_TAG}", "", joined)
+        joined = _TAGS.sub(_without_tags, _REPEATED.sub("", joined))
         joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
         return _without_open_tag(_HELD.sub("", joined))
 
@@ -245,7 +211,13 @@ class Composed:
         return "".join(map(self._one, parse(words))) if words else ""
 
     def _stands(self, raw: str) -> bool:
-        return any(raw in source for source in self._sources)
+        return any(raw in source.text for source in self._allowed.cited)
+
+
+def _without_tags(tags: re.Match[str]) -> str:
+    """What stays of removed tags: white space that was on either side, or between words that a block tag parts."""
+    parted = _BREAK in tags["tags"] and tags["word"] and tags.string[: tags.start()][-1:].strip(f"\n{_HOLE}")
+    return str(tags["before"] or tags["after"] or (" " if parted else ""))
 
 
 def _without_open_tag(text: str) -> str:

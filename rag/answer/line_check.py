@@ -1,22 +1,28 @@
-"""The check of one line of an answer: make its text fit to be shown, and find what the passages say of it."""
+"""The check of one line of an answer: make its text fit to be shown, and find which passages say it, and where."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
+from rag.answer.citations import best_quote
+from rag.answer.cited_passage import CitedPassage, Finding, finding
 from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
-from rag.answer.shown_answer import LeftOut
-from rag.answer.support import Finding, SupportCheck
 from rag.evidence.reading import read
+from rag.evidence.verdict import check
 from rag.text.english.phrases import POINTING
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
-from rag.types import Grounding, Passage
+from rag.types import OMISSION, Grounding, Passage, Quote
 
+MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
+NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
+_CLAUSE: Final = 2  # content words with which a clause states something by itself
+_RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
@@ -25,123 +31,199 @@ _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}
 
 
 class LineCheck:
-    """Checks lines against the passages of one turn. What it takes out of them is counted in `left_out` and `counts`.
+    """Checks lines against the passages of one turn. Words of the `question` may stand in a heading.
 
+    What it takes out is counted in `links` and in `counts`; `said_no`: the model denied that the book has an answer.
     With `judged`, a sentence that is no quotation waits for a second judge.
     """
 
-    def __init__(
-        self, passages: Sequence[Passage], question: str, left_out: LeftOut, counts: Grounding, *, judged: bool
-    ) -> None:
-        self.composer = Composer(
-            {p.number: p.text for p in passages},
-            {p.number: (p.url, p.link) for p in passages},
-            {p.number: " \n".join((p.title, p.heading, p.breadcrumb, p.chapter or "")) for p in passages},
-        )
-        self.support = SupportCheck(passages, question)
-        self._left_out = left_out
+    def __init__(self, passages: Sequence[Passage], question: str, counts: Grounding, *, judged: bool) -> None:
+        self.links = 0
+        self.said_no = False
+        self._sources = {passage.number: CitedPassage(passage) for passage in passages}
+        self.composer = Composer(self._sources)
+        self._question = question
         self._counts = counts
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, or else by inherited ones.
+        """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
         The line then gets the inherited markers, unless they stand in another place of the answer.
         """
-        if line.kind == "code":
-            finding = self.support.code(line.text, inherited)
-            if strange := self.composer.allowed(set(finding.quotes)).strange(line.text):  # shown whole or not at all
-                self._left_out.links += len(strange)
-                line.marked = MarkedText("")
-                finding = finding._replace(reasons=tuple(f"address: {url} is not in the passages" for url in strange))
-        else:
-            composed = self.compose(line, inherited)
-            line.unresolved = line.unresolved or composed.unknown > 0
-            own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
-            if _only_pointed(bare, composed) or (line.kind != "row" and not _SAYS.search(bare)):
-                bare = ""
-            finding = self._finding(line, bare, own, inherited)
-            if not finding.supported:
-                if is_refusal(bare):
-                    self._left_out.said_no = True
-                    finding = finding.contradicted("refusal: it says that the book has no answer")
-            else:
-                line.marked = self.composer.only(line.marked, finding.quotes)
-                if not own and (not own_place or not set(finding.by) & set(inherited)):
-                    line.marked = MarkedText(with_markers(line.text, finding.by))
-            finding = _with_holes(finding, composed.holes)
-        line.quotes, line.reasons = finding.quotes, finding.reasons
-        line.standing = finding.standing if line.text else "contradicted"
-        line.waits = self._judged and line.kind != "code" and not finding.verbatim
-        line.waits = line.waits and line.standing != "contradicted"
+        found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
+        found = found or self._text(line, inherited, own_place=own_place)
+        line.quotes, line.reasons = found.quotes, found.reasons
+        line.standing = found.standing if line.text else "contradicted"
+        line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+
+    def _text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
+        composed = self.compose(line, inherited)
+        line.unresolved = line.unresolved or composed.unknown > 0
+        own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
+        if _only_pointed(bare, composed) or (line.kind != "row" and not _SAYS.search(bare)):
+            bare = ""
+        found = self._finding(line, bare, own, inherited)
+        if not found.supported:
+            if is_refusal(bare):
+                self.said_no = True
+                found = found.contradicted("refusal: it says that the book has no answer")
+            return found
+        line.marked = self.composer.only(line.marked, found.quotes)
+        if not own and (not own_place or not set(found.by) & set(inherited)):
+            line.marked = MarkedText(with_markers(line.text, found.by))
+        if composed.holes:  # what is left is not what the passages say
+            found = found._replace(standing="unconfirmed", reasons=_foreign(composed.holes))
+        return found
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or self._ends_with_a_sign(bare)):
-            return Finding("contradicted", (), {}, reasons=("citation: it names no passage of this turn",))
+        sign = _NO_MARKER.search(bare)
+        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
+            return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
-        finding = self.support.claim(bare, cited) if cited else self.support.anywhere(bare)
-        if finding.supported and (clauses := self.composer.clauses(line.marked)):
-            return self.support.clauses(finding, clauses)
-        if not finding.supported and not own and inherited:
-            elsewhere = self.support.anywhere(bare)
-            return elsewhere if elsewhere.supported or finding.standing == "contradicted" else finding
-        return finding
+        found = self._claim(bare, cited) if cited else self._anywhere(bare)
+        if found.supported and (clauses := self.composer.clauses(line.marked)):
+            return self._clauses(found, clauses)
+        if not found.supported and not own and inherited:
+            elsewhere = self._anywhere(bare)
+            return elsewhere if elsewhere.supported or found.standing == "contradicted" else found
+        return found
 
-    def _ends_with_a_sign(self, bare: str) -> bool:
-        """Whether the sentence ends with a sign that is meant as a citation: no passage has it."""
-        found = _NO_MARKER.search(bare)
-        return found is not None and not self.support.has_written(found["sign"])
+    def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
+        """What these passages say of the sentence; if one says it alone, unrelated ones get no quote."""
+        sentence = sentence.strip("*_")
+        sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
+        if not sources or not sentence:
+            return Finding("contradicted", {}, reasons=("citation: no passage is cited for it",))
+        each = [self._says(one, sentence) for one in sources]
+        alone = {number: quote for one in each for number, quote in one.quotes.items()}
+        wanted = read(sentence).whole.telling.keys()
+        least = _RELATED * max(1, len(wanted))
+        beside = [
+            one for one in sources if not alone or (one.number not in alone and len(wanted & one.stated) >= least)
+        ]
+        quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
+        if alone:
+            return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
+        found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
+        if found.by:
+            return Finding("supported", quotes | found.quotes, tuple(quotes))
+        # Of what is supported otherwise no sentence of a passage says it.
+        return found._replace(standing="unconfirmed" if found.supported else found.standing, quotes=quotes)
+
+    def _says(self, source: CitedPassage, sentence: str) -> Finding:
+        """What one passage says of it: the same sentence, or one that the check finds."""
+        if verbatim := source.stretch_of(sentence):
+            return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
+        return finding(sentence, [source], self._turn)
+
+    def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
+        """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
+
+        A clause is checked against what it cites, else against all passages of the sentence together.
+        """
+        every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
+        quotes = whole.quotes
+        for text, numbers in parts:
+            if len(read(text).whole.telling) >= _CLAUSE:
+                found = self._claim(text, numbers)
+                found = found if found.supported else self._claim(text, every)
+                if not found.supported:
+                    return found._replace(quotes=whole.quotes)
+                quotes = quotes | found.quotes | quotes
+        return Finding("supported", quotes, tuple(quotes), whole.verbatim)
+
+    def _anywhere(self, sentence: str) -> Finding:
+        """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
+        found = self._claim(sentence, list(self._sources))
+        foreign = any(reason.startswith("language:") for reason in found.reasons)
+        if found.supported or (found.standing == "unconfirmed" and (foreign or found.score >= NEAR)):
+            return found
+        reasons = found.reasons or ("citation: no passage is cited for it",)
+        return found._replace(standing="contradicted", reasons=reasons)
+
+    def _code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
+        """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
+        block, cited = line.text, [self._sources[number] for number in numbers]
+        lines = [" ".join(one.split()) for one in block.split("\n")[1:]]
+        wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
+        by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
+        quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
+        if strange := self.composer.allowed(quotes).strange(block):
+            self.links += len(strange)
+            line.marked = MarkedText("")
+            return Finding("contradicted", quotes, reasons=_foreign(strange))
+        if by is not None:
+            return Finding("supported", quotes, (by,))
+        verdict = check(block, [one.evidence for one in cited], beside=self._turn)
+        standing = "unconfirmed" if verdict.supported else verdict.standing
+        return Finding(standing, quotes, reasons=verdict.reasons)
 
     def frame(self, line: AnswerLine) -> None:
-        """Check a heading or lead-in, which claims nothing.
-
-        In the mode "exact" each of its words must come from the book or the user.
-        """
-        composed = self.compose(line, ())
+        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""
+        composed = self.compose(line)
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        if line.kind == "rule" or self.support.stands(bare, numbers, HEADING_WORDS) or _names_columns(line):
+        if line.kind == "rule" or self._stands(bare, numbers) or _names_columns(line):
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
-        found = self.support.frame(said, numbers)
+        found = self._said_of(said, numbers)
         line.frame = self._counts.mode != "exact" and found.standing != "contradicted"
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
         elif line.kind == "heading" or not found.supported:
             line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
 
+    def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
+        return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
+
+    def _stands(self, frame: str, numbers: Sequence[int]) -> bool:
+        """Whether each word comes from the passages, the question or the words of all headings."""
+        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
+        return all(word in HEADING_WORDS or key in known for key, word in read(frame).whole.telling.items())
+
     def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self.support.frame(announced(self.composer.bare(lead.marked))[1], numbers).supported
+        return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
 
-    def compose(self, line: AnswerLine, cited: Sequence[int]) -> Composed:
+    def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
-        composed = self.composer.compose(line.marked, frozenset(cited))
+        composed = self.composer.compose(line.marked, cited)
         self._counts.unknown_markers += composed.unknown
-        self._left_out.links += composed.links
+        self.links += composed.links
         line.marked = composed.plain
         return composed
+
+    def has_written(self, words: str) -> bool:
+        """Whether a passage, or what stands around it, has the words letter by letter, but for case."""
+        wanted = " ".join(words.casefold().split())
+        held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
+        return any(wanted in text.casefold() for text in held)
+
+    def quote(self, text: str, number: int) -> Quote:
+        """The stretch of a passage that is nearest to a text."""
+        return best_quote(text, self._sources[number].text)
+
+    @cached_property
+    def _turn(self) -> tuple[str, ...]:
+        """What a sentence may have a word from without citing it: every passage of the turn, and the question."""
+        around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
+        return (*around, self._question)
 
 
 def _names_columns(line: AnswerLine) -> bool:
     """Whether the line is the head of a table with plain words of the language, at most two a column."""
-    cells = line.text.strip("| \t").split("|")
-    return line.kind == "row" and all(
-        len(found := cell.split()) <= _COLUMN_WORDS and all(is_english(word.casefold()) for word in found)
-        for cell in cells
-    )
+    cells = [cell.split() for cell in line.text.strip("| \t").split("|")]
+    plain = all(len(cell) <= _COLUMN_WORDS and all(is_english(word.casefold()) for word in cell) for cell in cells)
+    return line.kind == "row" and plain
 
 
-def _with_holes(finding: Finding, holes: Sequence[str]) -> Finding:
-    """The finding on a sentence from which addresses were cut: what is left is not what the passages say."""
-    if not finding.supported or not holes:
-        return finding
-    reasons = tuple(f"address: {hole} is not in the passages" for hole in holes)
-    return finding._replace(standing="unconfirmed", reasons=reasons)
+def _foreign(addresses: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"address: {one} is not in the passages" for one in addresses)
 
 
 def _only_pointed(text: str, composed: Composed) -> bool:

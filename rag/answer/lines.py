@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -18,24 +18,25 @@ Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "ma
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
 _HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
-_BOLD: Final = re.compile(r"(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__):?")
+# All of it is bold, and it is neither a sentence nor a lead.
+_BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
+_FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
-_DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class AnswerLine:
     """One piece on its way into the answer.
 
     `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `block` numbers
-    paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `standing` is None until the
-    line was checked; `reasons` say why it is not supported. `waits` says that a second judge is still to be heard,
-    `asked` that it was asked, and `under` which line introduces this one. A `frame` states nothing and stands or
-    falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
-    has a citation by which no passage is meant. `level` is a heading's. `announces` is the number of items that a
-    lead-in says will follow, 0 for none.
+    paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `level` is a heading's.
+    `announces` is the number of items that a lead-in says will follow, 0 for none. A `frame` states nothing and stands
+    or falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
+    has a citation by which no passage is meant. `standing` is None until the line was checked; `reasons` say why it is
+    not supported. `waits` says that a second judge is still to be heard, and `under` which line introduces this one.
     """
 
     kind: Kind
@@ -52,7 +53,6 @@ class AnswerLine:
     standing: Standing | None = None
     reasons: tuple[str, ...] = ()
     waits: bool = False
-    asked: bool = False
     under: str = ""
     quotes: dict[int, Quote] = field(default_factory=dict)
 
@@ -75,80 +75,51 @@ class AnswerLine:
         return self.kind in ("item", "lead") and bool(re.search(r"[-*+•\d]", self.prefix))
 
 
-def _closed(block: str) -> str:
-    """A code block with its closing fence. A model may forget the fence, and what follows would become code."""
-    fence = re.match(r"`{3,}|~{3,}", block)
-    if fence is None or ("\n" in block and block.rpartition("\n")[2].strip().startswith(fence[0])):
-        return block
-    return f"{block}\n{fence[0]}"
-
-
-def _is_empty(block: str) -> bool:
-    """Whether a block of code has no line between its fences."""
-    return not any(line.strip(" \t`~") for line in block.split("\n")[1:])
-
-
-def _is_markers(text: MarkedText) -> bool:
-    return not re.search(r"\w", text.bare) and re.search(r"\d", text.text) is not None
-
-
 def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
     """The line of a text, by what a reader takes it for: "## Nodes" a heading, "- A node runs." an item."""
     heading = _HEADING.match(text) if starts else None
-    listed = _PREFIX.match(text) if starts else None
-    prefix = heading[0] if heading else listed[0] if listed else ""
+    begin = heading or (_PREFIX.match(text) if starts else None)
+    prefix = begin[0] if begin else ""
     body = MarkedText(text[len(prefix) :])
-    if _is_markers(body) and not re.search(r"\w", prefix):
-        return AnswerLine("markers", body.changed(text), gap=gap)
-    if _DEFINITION.match(text) and (starts or text.startswith("[^")):
-        return AnswerLine("definition", body.changed(text), gap=gap)
-    if starts and _RULE.fullmatch(text):
-        return AnswerLine("rule", body.changed(text), gap=gap)
+    bare = body.bare.strip()
+    is_lead = bare.rstrip("*_ \t\n").endswith((":", "："))
+    whole: Kind | None = None
+    if not re.search(r"\w", prefix + bare) and re.search(r"\d", body.text):
+        whole = "markers"
+    elif _DEFINITION.match(text) and (starts or text.startswith("[^")):
+        whole = "definition"
+    elif starts and _RULE.fullmatch(text):
+        whole = "rule"
+    if whole:
+        return AnswerLine(whole, body.changed(text), gap=gap)
     if heading:
         return AnswerLine("heading", body, prefix, gap, level=len(heading["signs"]))
     if starts and body.text.startswith("|"):
         return AnswerLine("row", body, prefix, gap)
-    if starts and ends and not prefix and _is_bold_heading(body):
+    if starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare):
         return AnswerLine("heading", body, gap=gap, level=7)
-    if ends and _is_lead(body):
-        return AnswerLine("lead", body, prefix, gap)
-    return AnswerLine("item" if re.search(r"[-*+•\d]", prefix) else "sentence", body, prefix, gap)
+    kind: Kind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
+    return AnswerLine(kind, body, prefix, gap)
 
 
-def _is_bold_heading(body: MarkedText) -> bool:
-    """Whether a line in bold type is a heading: all of it is bold, and it is neither a sentence nor a lead."""
-    bare = body.bare.strip()
-    return bool(_BOLD.fullmatch(bare)) and not _is_lead(body) and bare.rstrip("*_")[-1] not in ".!?。！？"
-
-
-def is_finished(piece: TextPiece) -> bool:
-    """Whether the last piece of a text that was cut off is complete: it ends as a sentence does."""
-    text = without_markers(piece.text).rstrip()
-    return not text or (piece.kind == "text" and text.rstrip("\"'”’)]】*_`")[-1:] in (*".!?…:。！？",))
-
-
-def _is_lead(text: MarkedText) -> bool:
-    return text.bare.rstrip("*_ \t\n").endswith((":", "："))
-
-
-def is_delimiter(row: MarkedText) -> bool:
-    """Whether a row of a table is the line under its head."""
-    return _DELIMITER.fullmatch(row.bare.strip()) is not None
-
-
-def with_markers(text: str, numbers: tuple[int, ...]) -> str:
+def with_markers(text: str, numbers: Iterable[int]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
     >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
     ('A node runs [1][3].', '| Pump | 12 kg [2] |')
     """
-    if text.startswith("|") and text.rstrip().endswith("|"):
-        cells = text.rstrip()[:-1].rstrip()
-        return f"{cells} {''.join(f'[{n}]' for n in numbers)} |"
     end = len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
-    return f"{text[:end]} {''.join(f'[{n}]' for n in numbers)}{text[end:]}"
+    return with_sign(text, "".join(f"[{n}]" for n in numbers), end)
+
+
+def with_sign(text: str, sign: str, at: int) -> str:
+    """The text with a sign at a place, the row of a table with it in its last cell."""
+    row = text.rstrip()
+    if row.startswith("|") and row.endswith("|"):
+        return f"{row[:-1].rstrip()} {sign} |"
+    return f"{text[:at]} {sign}{text[at:]}"
 
 
 def announced(lead: str) -> tuple[int, str]:
@@ -190,28 +161,31 @@ class Intake:
         return self._gap.count("\n") > 1
 
     def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:
-        """The last line. With `cut` the model was stopped, and an incomplete sentence is left out."""
+        """The last line. With `cut` the model was stopped, and a line is left out that does not end as one does."""
         last = self._cutter.close()
-        self.cut = cut and not is_finished(last)
+        if cut and (text := without_markers(last.text).rstrip()):
+            self.cut = last.kind != "text" or not _FINISHED.search(text)
         if not self.cut:
             yield from self._line(last)
 
     def _line(self, piece: TextPiece) -> Iterator[AnswerLine]:
         """The line of a piece; none of blank lines, of thoughts, and of what continues an overlong line."""
         raw = piece.text if piece.kind in ("text", "code") else ""
-        text = raw.strip()
-        if not text.strip("> \t"):  # a blank line of a quotation
-            text = ""
+        text = raw.strip() if raw.strip("> \t\n") else ""  # a blank line of a quotation
+        fence, *inner = text.split("\n") if piece.kind == "code" else [""]
         goes_on, self._overlong = self._overlong, piece.kind == "overlong"
         if self._overlong and not goes_on:
             long = "distant: it is too long for one sentence"
             yield self._placed(AnswerLine("sentence", MarkedText(""), standing="contradicted", reasons=(long,)))
-        if not text or (piece.kind == "code" and _is_empty(text)):
+        if not text or (piece.kind == "code" and not any(line.strip(" \t`~") for line in inner)):
             self._gap += raw if not text else "" if "\n" in self._gap else "\n"
             return
         gap, self._gap = self._gap + raw[: len(raw) - len(raw.lstrip())], raw[len(raw.rstrip()) :]
         if piece.kind == "code":
-            yield self._placed(AnswerLine("code", MarkedText(_closed(text)), gap=gap))
+            sign = re.match(r"`{3,}|~{3,}", fence)
+            if sign and not (inner and inner[-1].strip().startswith(sign[0])):
+                text += f"\n{sign[0]}"  # the closing fence that a model may forget; what follows would become code
+            yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:
             starts = self._last is None or "\n" in gap or self._last.kind == "code"
             yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))

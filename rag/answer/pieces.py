@@ -23,7 +23,7 @@ _EVENT: Final = re.compile(
 )
 _LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
-_OPENING: Final = re.compile(r"(`{3,}|~{3,})(.*)")
+_OPENING: Final = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")  # no backtick follows a fence of backticks (CommonMark 4.5)
 _THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>")
 _REST: Final = re.compile(r"\s*+(?=\S)")
@@ -54,22 +54,17 @@ class TextPiece(NamedTuple):
     kind: Kind = "text"
 
 
-def never(_text: str) -> bool:
-    """Nothing is open."""
-    return False
-
-
 class PieceCutter:
     """Takes tokens, gives pieces. Nothing visible is lost: the joined pieces are the joined tokens.
 
-    A thought, `<think>...</think>`, begins where a piece does; such a tag within a sentence or in code is text.
-    `is_open` says of a text whether it may end within a link or a citation in words, where no piece ends.
+    A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text
+    whether it may end within a link or a citation in words, where no piece ends.
 
     >>> PieceCutter().feed("A node runs. It is a pro")
     [TextPiece(text='A node runs. ', kind='text')]
     """
 
-    def __init__(self, is_open: Callable[[str], bool] = never) -> None:
+    def __init__(self, is_open: Callable[[str], bool] = lambda _: False) -> None:
         self._is_open = is_open
         self._sequence = ""  # an unfinished escape sequence
         self._text = ""  # what is not cut yet
@@ -90,7 +85,7 @@ class PieceCutter:
     def close(self) -> TextPiece:
         """What is left; its text may be empty."""
         self._text += visible(self._sequence)
-        self._kind = self._begins(ended=True)
+        self._kind = self._kind or self._begins(ended=True)
         return self._cut(len(self._text))
 
     def _visible(self, text: str) -> str:
@@ -114,31 +109,26 @@ class PieceCutter:
 
     def _end(self) -> int | None:
         """Where the first piece ends; None while that is not known."""
-        if self._kind is None:
-            self._kind = self._begins()
+        self._kind = self._kind or self._begins()
         if self._kind is None:
             return None
         return self._closed_end() if self._kind in ("code", "thought") else self._text_end()
 
     def _begins(self, *, ended: bool = False) -> Kind | None:
         """What begins here: code by its fence, a thought by its tag; None while more text could tell."""
-        if self._kind is not None:
-            return self._kind
-        head = self._text.lstrip()[: len("<thinking>")]
         if _THOUGHT.match(self._text):
             self._closing = _THOUGHT_ENDS
             return "thought"
-        if "<thinking>".startswith(head) and not ended:
-            return None
+        head = self._text.lstrip()[: len("<thinking>")]
         fenced = any(head.startswith(fence) or (fence.startswith(head) and not ended) for fence in _FENCES)
         line, newline, _ = self._text.partition("\n")
-        if not (self._at_line_start and fenced):
-            return "text"
-        if not newline and not ended:
+        if not ended and ("<thinking>".startswith(head) or (self._at_line_start and fenced and not newline)):
             return None
-        if not (fence := _opens_fence(line)):
+        opening = _OPENING.match(line) if self._at_line_start else None
+        if opening is None:
             return "text"
-        self._closing = re.compile(rf"\n[ \t]*+{fence}{fence[0]}*+(?=[ \t]*+\n|[ \t]++[\[【])")  # or with a marker
+        fence = f"{opening[0]}{opening[0][0]}*+"
+        self._closing = re.compile(rf"\n[ \t]*+{fence}(?=[ \t]*+\n|[ \t]++[\[【])")  # or with a marker
         return "code"
 
     def _closed_end(self) -> int | None:
@@ -210,12 +200,6 @@ def _marker_follows(text: str, at: int) -> bool | None:
     if len(text) - end >= _LOOK or (found and text[end:][:1] not in ("", "[", "【")):
         return found is not None
     return False if not found and re.match(r"[\[【]{1,2}[^\]】\n]*[\]】\n]", text[at:]) else None
-
-
-def _opens_fence(line: str) -> str:
-    """The fence that the line opens, or nothing. No backtick may follow a fence of backticks (CommonMark 4.5)."""
-    opening = _OPENING.match(line)
-    return opening[1] if opening and not (line[0] == "`" and "`" in opening[2]) else ""
 
 
 def _ends_at_marker(text: str, end: int) -> bool | None:

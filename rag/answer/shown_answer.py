@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from rag.answer.citations import label, make_citation, sources_footer
-from rag.answer.lines import AnswerLine
+from rag.answer.lines import AnswerLine, with_sign
 from rag.text.markup import MarkedText, Segment
 from rag.types import (
     CLOSEST,
@@ -23,12 +22,15 @@ from rag.types import (
     GroundingMode,
     Passage,
     Quote,
+    Standing,
 )
-
-Fate = Literal["show", "drop", "wait"]
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
+_HIDDEN: Final[dict[GroundingMode, tuple[Standing, ...]]] = {
+    "strict": ("contradicted",),
+    "exact": ("contradicted", "unconfirmed"),
+}
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 # Why sentences were removed.
 _REMOVED: Final = "nothing is left of it without what the cited passages do not have."
@@ -40,87 +42,72 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of `lines`. The mode decides which are shown (`shows`). A heading over nothing that is shown is dropped.
-
-    Of "## Nodes", "A node is Zenoh [1].", "## Topics", "A topic carries messages [1]." the second line names what no
-    passage does and is dropped. So is the heading "Nodes", since the next heading follows it.
-    """
+    """A queue of `lines`. The mode decides which are shown; a heading over nothing that is shown is dropped."""
 
     def __init__(self, mode: GroundingMode) -> None:
-        self._mode = mode
+        self._hidden = _HIDDEN.get(mode, ())
         self.lines: deque[AnswerLine] = deque()
         self._block = 0  # of the last line that is shown
         self._quotes: dict[int, Quote] = {}  # of the lines of that block
 
-    def shows(self, line: AnswerLine) -> bool:
-        """Whether the mode shows a checked line: "exact" only supported ones, "strict" all but contradicted ones."""
-        if self._mode in ("flag", "off"):
-            return True
-        return line.standing == "supported" or (self._mode == "strict" and line.standing == "unconfirmed")
-
-    def open_lines(self, block: int | None = None) -> list[AnswerLine]:
-        """The lines that are still to be checked, of a block or of all."""
-        return [line for line in self.lines if line.is_open and block in (None, line.block)]
+    @property
+    def open_lines(self) -> list[AnswerLine]:
+        """The lines that are still to be checked, all of the last block."""
+        return [line for line in self.lines if line.is_open]
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
+        """The lines before the first that waits, each with whether it is shown; all of them if they are the `last`.
 
-        `shown` says that a part of the answer is shown already; `last` that nothing follows.
+        `shown` says that a part of the answer is shown already.
         """
         while self.lines:
-            fate = self._fate(shown=shown, last=last)
-            if fate == "wait" and not last:
+            goes = self._goes(shown=shown, last=last)
+            if goes is None and not last:
                 return
             line = self.lines.popleft()
-            if fate == "show":
+            if goes:
                 shown = True
                 self._quotes = line.quotes | (self._quotes if line.block == self._block else {})
                 self._block = line.block
-            yield line, fate == "show"
+            yield line, bool(goes)
 
-    def _fate(self, *, shown: bool, last: bool) -> Fate:
-        line, following = self.lines[0], list(self.lines)[1:] if self.lines[0].frame else ()
+    def _goes(self, *, shown: bool, last: bool) -> bool | None:
+        """Whether the first line is shown; None while that is not known."""
+        line, following = self.lines[0], list(self.lines)[1:] if self.lines[0].frame else []
         if line.is_open or line.waits:
-            return "wait"
+            return None
         if line.kind == "markers":
             return self._below(line)
         if not line.frame:
-            return "show" if self.shows(line) else "drop"
-        drops = self._mode in ("strict", "exact")
+            return line.standing not in self._hidden
         if line.refusal:  # it is the whole answer or is left out
-            speaks = shown or any(not one.refusal for one in following)
-            if drops or (last and not speaks):
-                return "drop"
-            return "show" if speaks else "wait"
-        if not drops:
-            return "show"
+            return not self._hidden and (shown or any(not one.refusal for one in following) or None)
+        if not self._hidden:
+            return True
         if line.kind not in ("heading", "lead", "row"):
-            carried = any(self._stands(one) for one in following)
-            return "show" if carried or (shown and line.kind != "rule") else "wait"
-        fate = self._by_what_follows(line, following)
-        if fate == "show" and line.kind == "lead" and line.announces and not self._counted(line, following, last=last):
-            return "wait"
-        return fate
+            return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
+        goes = self._by_what_follows(line, following)
+        return None if goes and line.announces and not self._counted(line, following, last=last) else goes
 
-    def _below(self, markers: AnswerLine) -> Fate:
+    def _below(self, markers: AnswerLine) -> bool:
         """Markers below a block stand for the passages that say one of its shown lines."""
         quotes = self._quotes if markers.block == self._block else {}
         markers.quotes = {n: quotes[n] for one in markers.marked.segments for n in one.numbers if n in quotes}
         markers.marked = markers.marked.changed("".join(f"[{n}]" for n in markers.quotes))
-        return "show" if markers.quotes else "drop"
+        return bool(markers.quotes)
 
     def _stands(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""
-        return line.standing is not None and not line.frame and not line.waits and self.shows(line)
+        return not (line.frame or line.is_open or line.waits or line.standing in self._hidden)
 
-    def _by_what_follows(self, frame: AnswerLine, following: Sequence[AnswerLine]) -> Fate:
+    def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
         """A heading, lead or head of a table is shown with the first statement under it."""
         for line in following:
             if not _is_under(frame, line):
-                return "drop"
+                return False
             if line.waits or self._stands(line):
-                return "wait" if line.waits else "show"
-        return "wait"
+                return None if line.waits else True
+        return None
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
         """Whether the list under a lead-in that announces a number of items is complete; compares the two then."""
@@ -175,13 +162,18 @@ class ShownAnswer:
         lead = gap + (line.prefix or (sign if block == line.block else ""))
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
-            self._cite(number, line.quotes[number])
-        if flagged:
-            _flag(line)
+            quote, citation = line.quotes[number], self.citations.get(number)
+            if citation is None:
+                self.citations[number] = make_citation(self._passages[number], quote, self._style)
+            elif quote != Quote.of(citation) and quote not in citation.occurrences:
+                citation.occurrences.append(quote)
+        if flagged:  # behind its text, below a block of code, inside the last cell of a row
+            below = f"{line.text}\n{UNCONFIRMED_MARK}"
+            beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
+            line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        self.plain += lead + "".join(one.raw for one in segments)
-        self._add(lead + self._rendered(segments))
+        self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""
@@ -194,35 +186,23 @@ class ShownAnswer:
     def _tell_missing(self, line: AnswerLine | None) -> None:
         """Say where an item of a list that is shown was left out, or what introduced it. `line` comes next."""
         for one in self._missing:
-            after = line is not None and line.block != one.block and line.run - one.run in (0, one.kind == "lead")
-            if (self._run == one.run and one.in_list and (line is None or line.block != one.block)) or (
-                line is not None and line.in_list and after
-            ):
+            above = one.in_list and self._run == one.run
+            below = line is not None and line.in_list and line.run - one.run in (0, one.kind == "lead")
+            if (above or below) and (line is None or line.block != one.block):
                 text = f"{one.gap if self.content else ''}{one.prefix}{LEFT_OUT}"
-                self.plain += text
-                self._add(text)
+                self.add(text, text)
                 self._run, self._gap = one.run, ""
         self._missing = []
 
     def put_footer(self, footer: Footer) -> None:
         self._tell_missing(None)
-        self._add(sources_footer(self.citations.values(), footer if self._style == "numbered" else "none"))
+        self.add(sources_footer(self.citations.values(), footer if self._style == "numbered" else "none"))
 
-    def put_alone(self, text: str) -> None:
-        """Show a text that is the whole answer."""
-        self.plain = text
-        self._add(text)
-
-    def _add(self, text: str) -> None:
-        self.content += text
-        self._out += [text] if text else []
-
-    def _cite(self, number: int, quote: Quote) -> None:
-        citation = self.citations.get(number)
-        if citation is None:
-            self.citations[number] = make_citation(self._passages[number], quote, self._style)
-        elif quote != Quote.of(citation) and quote not in citation.occurrences:
-            citation.occurrences.append(quote)
+    def add(self, content: str, plain: str = "") -> None:
+        """Show a text as it is."""
+        self.content += content
+        self.plain += plain
+        self._out += [content] if content else []
 
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
@@ -250,45 +230,24 @@ def wider(one: str, other: str) -> str:
     return max(other, one, key=lambda gap: gap.count("\n"))
 
 
-def _flag(line: AnswerLine) -> None:
-    """Mark a line as unconfirmed: behind its text, below a block of code, inside the last cell of a row."""
-    if line.kind == "code":
-        line.marked = MarkedText(f"{line.text}\n{UNCONFIRMED_MARK}")
-    elif line.kind == "row" and line.text.rstrip().endswith("|"):
-        line.marked = MarkedText(f"{line.text.rstrip()[:-1].rstrip()} {UNCONFIRMED_MARK} |")
-    else:
-        line.marked = MarkedText(f"{line.text} {UNCONFIRMED_MARK}")
-
-
-@dataclass(slots=True)
-class LeftOut:
-    """Counts beside `Grounding`: removed addresses, whether the model denied that the book has an answer, and whether
-    an incomplete sentence was cut off.
-    """
-
-    links: int = 0
-    said_no: bool = False
-    cut: bool = False
-
-    def told(self, counts: Grounding, *, refused: bool) -> Iterator[str]:
-        """One sentence for each count. For a refusal, only those that a reader can act on."""
-        yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
-        yield from _told(self.links, "link", "the cited passages have no such address.")
-        if not refused:
-            yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
-        if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
-            yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
-        foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
-        if foreign and counts.mode != "off":
-            yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
-        if self.said_no and not refused:
-            yield "The model also said that the book does not answer a part of the question."
-        if self.cut:
-            yield "The unfinished sentence at its end was left out."
+def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused: bool) -> Iterator[str]:
+    """One sentence for each kind of thing that was left out. For a refusal, only those that a reader can act on."""
+    yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
+    yield from _told(links, "link", "the cited passages have no such address.")
+    if not refused:
+        yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
+    if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
+        yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
+    foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
+    if foreign and counts.mode != "off":
+        yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
+    if said_no and not refused:
+        yield "The model also said that the book does not answer a part of the question."
+    if cut:
+        yield "The unfinished sentence at its end was left out."
 
 
 def _told(count: int, noun: str, why: str) -> Iterator[str]:
-    """That so many things were taken out, and why, if there were any."""
     if count == 1:
         yield f"1 {noun} was taken out: {why}"
     elif count:

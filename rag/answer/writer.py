@@ -1,11 +1,8 @@
 """The answer while it streams: tokens come in from the model, checked sentences go out to the reader.
 
-A sentence waits until its citations are known. Without a marker of its own it is checked against the next marker in its
-paragraph and gets that marker; a heading or lead waits for what stands under it. The pieces that went out, joined, are
-the final text byte for byte.
-
-For "A node runs. It is a process [1]." the first sentence waits. The second brings the marker [1], both are checked
-against passage 1, and "A node runs [1]. It is a process [1]." goes out.
+A sentence waits until its citations are known: of "A node runs. It is a process [1]." the second brings the marker that
+both are checked against, and "A node runs [1]. It is a process [1]." goes out. A heading or lead waits for what stands
+under it.
 """
 
 from __future__ import annotations
@@ -16,8 +13,8 @@ from dataclasses import dataclass
 from rag.answer.citations import CitationForms
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
-from rag.answer.lines import AnswerLine, Intake, is_delimiter, with_markers
-from rag.answer.shown_answer import HeldLines, LeftOut, ShownAnswer, unconfirmed_answer
+from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
+from rag.answer.shown_answer import HeldLines, ShownAnswer, notices, unconfirmed_answer
 from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
@@ -37,8 +34,8 @@ from rag.types import (
 class Manner:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
-    `accepts` are the citation forms that a model may use besides `[n]`; `footer` is the list below an answer in the
-    style "numbered". With `judged` a second judge is asked about what is unconfirmed and what is no quotation.
+    `accepts` are the citation forms besides `[n]`; `footer` is the list below an answer in the style "numbered". With
+    `judged` a second judge is asked about what is no quotation.
     """
 
     refusal: str
@@ -51,35 +48,29 @@ class Manner:
 
 
 class AnswerWriter:
-    """Turns a model's tokens into checked pieces of the answer.
+    """Turns a model's tokens into checked pieces of the answer, which are `shown.content` byte for byte when joined.
 
-    `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
-    is the reason why the answer became the refusal sentence, or None.
-
-    With a second judge, doubtful sentences wait: `doubtful` counts those to ask about, `ask` takes them, and `settle`
-    takes the verdicts, in any order. Sentences that were never judged keep their standing when the answer is closed.
+    `refused` is the reason why the answer became the refusal sentence, or None. With a second judge, doubtful sentences
+    wait, and keep their standing if they were never judged when the answer is closed.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
-        self._asked = frozenset(words(manner.question))
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(manner.mode)
-        self._block = self._run = 0
+        self._last: AnswerLine | None = None
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
         self._cited_above: tuple[int, ...] = ()  # by the block before
         self._lead: AnswerLine | None = None  # the last lead-in
         self._head: AnswerLine | None = None  # the head of the last table
-        self._at_judge: dict[int, AnswerLine] = {}
-        self._left_out = LeftOut()
-        self._ended = False
-        self._has_words = False
+        self._at_judge: list[AnswerLine] = []  # each by its key
+        self._ended = self._has_words = False
         self.refused: FallbackReason | None = None
         self.grounding = Grounding(mode=manner.mode)
-        self._check = LineCheck(passages, manner.question, self._left_out, self.grounding, judged=manner.judged)
+        self._check = LineCheck(passages, manner.question, self.grounding, judged=manner.judged)
         self._composer = self._check.composer
         self.shown = ShownAnswer({p.number: p for p in passages}, manner.style)
 
@@ -92,7 +83,6 @@ class AnswerWriter:
         """The model has finished. With `cut` it reached its maximum length, and an incomplete sentence is dropped."""
         if not self._ended:
             self._take(self._intake.close(cut=cut))
-            self._left_out.cut = self._intake.cut
             self._end_block()
             self._ended = True
         return self.shown.take_out()
@@ -108,17 +98,15 @@ class AnswerWriter:
         return len(self._waiting())
 
     def ask(self) -> dict[int, Claim]:
-        """Take the sentences that a second judge is to be asked about now, each with a key for its verdict."""
+        """Take these sentences, each with a key for its verdict."""
         claims = {}
         for line in self._waiting():
-            line.asked = True
-            key = len(self._at_judge)
-            self._at_judge[key] = line
-            claims[key] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
+            claims[len(self._at_judge)] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
+            self._at_judge.append(line)
         return claims
 
     def settle(self, verdicts: Mapping[int, bool | None]) -> list[str]:
-        """Take the second judge's verdicts by key; with None, a sentence keeps its standing."""
+        """Take the judge's verdicts by key, in any order; with None, a sentence keeps its standing."""
         for key, verdict in verdicts.items():
             line = self._at_judge[key]
             if verdict is not None:
@@ -131,23 +119,25 @@ class AnswerWriter:
     def close(self, *, cut: bool = False) -> list[str]:
         """The rest and the footer; the refusal sentence when nothing is left."""
         pieces = self.end(cut=cut)
-        self.ask()  # what was never judged waits no longer
-        pieces += self.settle({key: None for key, line in self._at_judge.items() if line.waits})
+        for line in self._held.lines:  # what was never judged waits no longer
+            line.waits = False
         self._let_go(last=True)
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
         else:
-            if self.refused is None:
-                claimed = self.grounding.sentences or self.grounding.unknown_markers
-                self.refused = "model_refused" if self._left_out.said_no or not claimed else "unconfirmed"
+            claimed = self.grounding.sentences or self.grounding.unknown_markers
+            self.refused = self.refused or ("model_refused" if self._check.said_no or not claimed else "unconfirmed")
             unconfirmed = self.refused == "unconfirmed"
-            self.shown.put_alone(unconfirmed_answer(self._passages) if unconfirmed else self._manner.refusal)
+            alone = unconfirmed_answer(self._passages) if unconfirmed else self._manner.refusal
+            self.shown.add(alone, alone)
         return pieces + self.shown.take_out()
 
     @property
     def notices(self) -> list[str]:
         """One sentence for each kind of thing that was left out."""
-        return list(self._left_out.told(self.grounding, refused=self.refused is not None))
+        check, cut = self._check, self._intake.cut
+        refused = self.refused is not None
+        return list(notices(self.grounding, check.links, said_no=check.said_no, cut=cut, refused=refused))
 
     # --- lines are checked ------------------------------------------------------------------------------------------
 
@@ -156,23 +146,19 @@ class AnswerWriter:
             if self.refused:
                 return
             self._has_words = self._has_words or line.kind != "markers"
-            if line.block != self._block:
-                self._lead_to(line)
-                self._end_block()
-                self._enter(line)
-            line.under = self._above(line)
-            self._decide(line)
+            if self._last is None or line.block != self._last.block:
+                self._end_block(line)
+            self._last = line
+            lead = self._lead_of(line) if line.kind == "item" else None
+            line.under = self._composer.bare(lead.marked) if lead else ""
+            if line.kind == "row" and self._head and self._head.block == line.block:
+                line.under = self._head.marked.bare.strip()
+            if self._is_held(line):
+                self._held.lines.append(line)
             self._let_go()
 
-    def _lead_to(self, below: AnswerLine) -> None:
-        """An item without a marker above a nested list introduces that list."""
-        for line in self._held.open_lines(self._block):
-            if line.kind == "item" and below.in_list and below.indent > line.indent:
-                line.kind = "lead"
-                self._frame(line)
-
-    def _decide(self, line: AnswerLine) -> None:
-        """Check the line and the lines that wait for its markers, or let it wait."""
+    def _is_held(self, line: AnswerLine) -> bool:
+        """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.marked.bare.strip() == OMISSION:
             line.frame = True
         elif line.kind != "code" and line.is_open:
@@ -183,27 +169,33 @@ class AnswerWriter:
             numbers = self._composer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
-                return
-            if self._is_beside_the_book(line, numbers):
-                return
-            self._judge_text(line, numbers)
-        self._held.lines.append(line)
+                return False
+            if not self._is_beside_the_book(line, numbers):
+                self._judge(line, numbers)
+        return not self.refused
 
-    def _judge_text(self, line: AnswerLine, numbers: Sequence[int]) -> None:
+    def _judge(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
+        above = self._held.open_lines
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
             self._frame(line)
-        elif line.kind == "row":
-            self._row(line, numbers)
-        elif numbers:
-            for one in self._held.open_lines(line.block):
-                self._check.check(one, numbers)
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
-                self._frame(line)
-            else:
+        elif line.kind == "row":  # its own markers count, or those below the table
+            if DELIMITER.fullmatch(line.marked.bare.strip()) and len(above) <= 1:
+                for one in above:
+                    self._frame(one)
+                    self._head = one
+                line.frame = True
+            elif numbers:
                 self._check.check(line)
-            self._cited = tuple(numbers)
+        elif numbers:
+            for one in above:
+                self._check.check(one, numbers)
             if line.kind == "lead":
                 self._lead = line
+            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
+                self._check.frame(line)
+            else:
+                self._check.check(line)
+            self._cited = numbers
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -212,43 +204,23 @@ class AnswerWriter:
         """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        may_be = line.kind in ("sentence", "lead", "item") or (line.kind == "heading" and self._denies(bare))
-        if (numbers and not exact) or not (exact or may_be):
-            return False
         if exact and not self.grounding.sentences and all(one.frame for one in self._held.lines):
             self.refused = "model_refused"
             return True
-        line.refusal = exact or is_refusal(bare)
-        if not line.refusal and not is_talk(bare, self._asked):
+        plain = bare.strip("*_ ") if line.kind == "heading" else ""
+        denies = is_refusal(plain) and not self._check.has_written(plain)
+        may_be = not numbers and (denies or line.kind in ("sentence", "lead", "item"))
+        line.refusal = exact or (may_be and is_refusal(bare))
+        if not line.refusal and not (may_be and is_talk(bare, frozenset(words(self._manner.question)))):
             return False
-        self._left_out.said_no = self._left_out.said_no or line.refusal
+        self._check.said_no = self._check.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
-        self._check.compose(line, ())
-        self._held.lines.append(line)
+        self._check.compose(line)
         return True
-
-    def _denies(self, heading: str) -> bool:
-        plain = heading.strip("*_ ")
-        return is_refusal(plain) and not self._check.support.has_written(plain)
-
-    def _enter(self, line: AnswerLine) -> None:
-        """A new block begins. A list, table or code block under a lead-in inherits the lead-in's citations."""
-        self._block, self._run = line.block, line.run
-        self._cited_above = self._cited
-        lead = self._lead_of(line)
-        self._cited = self._composer.numbers(lead.marked) if lead else ()
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
-        lead = self._lead
-        return lead if lead is not None and line.run in (lead.run, lead.run + 1) else None
-
-    def _above(self, line: AnswerLine) -> str:
-        """The line that introduces an item or a row, without markers; a judge could not tell what it is about."""
-        if line.kind == "row":
-            return self._head.marked.bare.strip() if self._head and self._head.block == line.block else ""
-        lead = self._lead_of(line) if line.kind == "item" else None
-        return self._composer.bare(lead.marked) if lead else ""
+        return self._lead if self._lead and line.run in (self._lead.run, self._lead.run + 1) else None
 
     def _frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in. What stands under a lead-in inherits its citations."""
@@ -257,21 +229,10 @@ class AnswerWriter:
             self._lead = line
             self._cited = self._composer.numbers(line.marked)
 
-    def _row(self, line: AnswerLine, numbers: Sequence[int]) -> None:
-        """The head of a table is a frame; a row is checked by its own markers or by those below the table."""
-        above = self._held.open_lines(line.block)
-        if is_delimiter(line.marked) and len(above) <= 1:
-            for one in above:
-                self._frame(one)
-                self._head = one
-            line.frame = True
-        elif numbers:
-            self._check.check(line)
-
     def _cite_open(self, markers: AnswerLine, numbers: Sequence[int]) -> None:
         """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
-        self._check.compose(markers, ())
-        waiting = self._held.open_lines(markers.block) if numbers else []
+        self._check.compose(markers)
+        waiting = self._held.open_lines if numbers else []
         for one in waiting:
             self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         if waiting:
@@ -279,15 +240,22 @@ class AnswerWriter:
             gap = "\n" if waiting[-1].kind == "code" and "\n" not in markers.gap else markers.gap
             self._cite_below(waiting[-1], numbers, gap)
 
-    def _end_block(self) -> None:
-        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage."""
-        for line in self._held.open_lines():
-            if line.kind == "code":
-                self._check.check(line, self._cited or self._check.support.numbers, own_place=True)
-                if line.standing == "supported":
-                    self._cite_below(line, ())
-            else:
-                self._check.check(line, self._cited, own_place=bool(self._cited))
+    def _end_block(self, below: AnswerLine | None = None) -> None:
+        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage.
+
+        `below` begins the next block. An item without a marker above a nested list introduces it. A list, table or
+        code block under a lead-in inherits its citations.
+        """
+        for line in self._held.open_lines:
+            if below and line.kind == "item" and below.in_list and below.indent > line.indent:
+                line.kind = "lead"
+                self._frame(line)
+        for line in self._held.open_lines:
+            self._check.check(line, self._cited, own_place=bool(self._cited))
+            if line.kind == "code" and line.standing == "supported":
+                self._cite_below(line, ())
+        lead = self._lead_of(below) if below else None
+        self._cited_above, self._cited = self._cited, self._composer.numbers(lead.marked) if lead else ()
 
     def _cite_below(self, last: AnswerLine, numbers: Sequence[int], gap: str = "\n") -> None:
         """Put markers below a block.
@@ -295,58 +263,47 @@ class AnswerWriter:
         Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
         cites the same passages.
         """
-        lead = self._lead_of(last)
         if last.kind == "code" and last.standing == "supported":
-            numbers = list(last.quotes)
+            numbers, lead = list(last.quotes), self._lead_of(last)
             if set(numbers) <= {*self._cited, *self._cited_above}:
                 return
-            if (
-                lead is not None
-                and any(one is lead for one in self._held.lines)
-                and not self._composer.numbers(lead.marked)
-            ):
-                lead.marked = MarkedText(with_markers(lead.text, tuple(numbers)))
+            if lead and lead in self._held.lines and not self._composer.numbers(lead.marked):
+                lead.marked = MarkedText(with_markers(lead.text, numbers))
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
         self._held.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
 
     def _waiting(self) -> list[AnswerLine]:
-        waiting = [line for line in self._held.lines if line.waits and not line.asked]
-        return waiting if self._ended or self._intake.paused else [line for line in waiting if line.run != self._run]
+        whole = self._ended or self._intake.paused
+        run = self._last.run if self._last and not whole else 0
+        return [one for one in self._held.lines if one.waits and one.run != run and one not in self._at_judge]
 
     # --- lines go out -----------------------------------------------------------------------------------------------
 
     def _let_go(self, *, last: bool = False) -> None:
         for line, goes in self._held.settled(shown=bool(self.shown.content), last=last):
+            numbers = () if line.kind == "code" else self._composer.numbers(line.marked)
             shown = goes and bool(line.text)
             if line.kind != "markers":
-                self._record(line, shown=shown)
+                self._record(line, numbers, shown=shown)
             if shown:
-                self._show(line)
+                for number in numbers:
+                    line.quotes.setdefault(number, self._check.quote(line.text, number))
+                doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
+                self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
             elif line.kind != "markers":
                 self.shown.leave_out(line)
 
-    def _record(self, line: AnswerLine, *, shown: bool) -> None:
+    def _record(self, line: AnswerLine, numbers: Sequence[int], *, shown: bool) -> None:
         """Count a line whose fate is known, and keep it for `grounding.checked`."""
         standing = line.standing or ("frame" if line.frame else "contradicted")
-        numbers = self._composer.numbers(line.marked) if line.kind != "code" else ()
-        if not numbers and standing == "supported":
-            numbers = tuple(line.quotes)
+        cited = list(numbers or (line.quotes if standing == "supported" else ()))
         text = line.text if line.kind == "code" else self._composer.bare(line.marked)
         self.grounding.checked.append(
-            CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=list(numbers))
+            CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=cited)
         )
         if not line.frame:
             self.grounding.sentences += 1
             self.grounding.supported += standing == "supported"
             self.grounding.unconfirmed += standing == "unconfirmed"
             self.grounding.removed += not shown
-
-    def _show(self, line: AnswerLine) -> None:
-        numbers = self._composer.numbers(line.marked) if line.kind != "code" else ()
-        for number in numbers:
-            if number not in line.quotes:
-                line.quotes[number] = self._check.support.quote(line.text, number)
-        doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
-        doubtful = doubtful and self._manner.mode != "off"
-        self.shown.put(line, numbers, flagged=doubtful)

@@ -1,14 +1,8 @@
 """What a sentence takes over letter by letter: numbers, names, code words and addresses. And where each of them stands.
 
-An author cannot have meant them by other words, so it is known for certain when one comes from nowhere. The same table
-holds for every kind:
-
-| it stands | verdict |
-|---|---|
-| in the cited passages, or in their titles, headings and files | none |
-| in another passage of the turn or in the question; or only its parts stand there, as those of a path that is put \
-together, of an option with another value, or of an acronym | unconfirmed |
-| nowhere | contradicted |
+An author cannot have meant them by other words, so one that stands nowhere is contradicted. It is unconfirmed if it
+stands in another passage of the turn or in the question, or if only its parts stand there, as those of a path that is
+put together, of an option with another value, or of an acronym.
 """
 
 from __future__ import annotations
@@ -20,14 +14,15 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rag.evidence.reading import DIGITS, LETTERS, ReadText, plain_number, read
+from rag.evidence.reading import DIGITS, LETTERS, ReadText, folded, plain_number, read
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.vocabulary import is_english
 from rag.types import Standing
 
+Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
+
 MOST_CODE: Final = 20  # code words that are named
-SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
-SHORTEST_PART: Final = 3  # letters of a part by which a code word is recognised
+SHORTEST: Final = 3  # letters of a name, and of a part by which a code word is recognised
 _ADDRESS: Final = re.compile(
     r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
     r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
@@ -74,7 +69,7 @@ class Mentions:
         self._cited = cited
         self._all = [*cited, *(read(text) for text in beside if text)]
 
-    def reasons(self, sentence: ReadText) -> Iterator[tuple[Standing, str]]:
+    def reasons(self, sentence: ReadText) -> Iterator[Reason]:
         """The standing of each name, address and code word that the cited texts lack, with the reason of a `Verdict`.
 
         >>> list(Mentions([read("In spring a node used DDS.")], []).reasons(read("In spring a node used Zenoh.")))
@@ -83,9 +78,9 @@ class Mentions:
         for name, (key, certain) in _names(sentence).items():
             if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
                 near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
-                yield _absent("name", name, near=near or not certain)
+                yield absent("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
-            yield _absent("name", subject, near=True)
+            yield absent("name", subject, near=True)
         yield from self.code(sentence.text)
 
     def _strange_subject(self, sentence: ReadText) -> str:
@@ -100,65 +95,59 @@ class Mentions:
         first, second = words
         found = _NAME.fullmatch(sentence.text, first.start, first.end)
         word = found[1] if found else ""
-        fits = first.capital and first.content and len(word) >= SHORTEST_NAME
+        fits = first.capital and first.content and len(word) >= SHORTEST
         if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
-        is_name = any(word in one.capitals for one in self._all) and not any(forms & one.small for one in self._all)
-        is_verb = _VERBS.fullmatch(second.word) or any(_says_of(one, second.word) for one in self._cited)
+        is_name = any(word in one.words for one in self._all) and not any(forms & one.words for one in self._all)
+        verb = re.escape(second.word) if second.word.endswith("s") else "(?!)"
+        said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
+        is_verb = _VERBS.fullmatch(second.word) or any(said.search(one.text) for one in self._cited)
         is_subject = is_verb and not first.word.endswith(("s", "ing"))
         return word if is_name or is_subject else ""
 
-    def code(self, sentence: str) -> Iterator[tuple[Standing, str]]:
+    def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
         for address in _addresses(sentence):
-            wanted = re.compile(rf"(?<!\w)[_*]{{0,3}}{re.escape(address.casefold())}[_*]{{0,3}}(?!\w)")
-            if not any(wanted.search(one.normal) for one in self._cited):
-                near = any(wanted.search(one.normal) for one in self._all)
-                yield _absent("address", address, near=near)
+            wanted = re.compile(rf"(?<!\w)[_*]{{0,3}}{re.escape(folded(address))}[_*]{{0,3}}(?!\w)")
+            if not any(wanted.search(one.folded) for one in self._cited):
+                near = any(wanted.search(one.folded) for one in self._all)
+                yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
-            forms = _forms(word)
-            if not _holds(self._cited, forms):
-                yield _absent("code", word, near=_holds(self._all, forms) or self._has_parts(word))
+            if not _holds(self._cited, word):
+                yield absent("code", word, near=_holds(self._all, word) or self._has_parts(word))
 
-    def block(self, block: str) -> Iterator[tuple[Standing, str]]:
+    def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
 
         A line is contradicted if one of its words stands nowhere, unless it is a comment.
         """
         lines = [" ".join(line.split()) for line in block.split("\n") if not _FENCE.fullmatch(line)]
-        held = "\n".join(one.spaced_lines for one in self._cited)
-        missing = (line for line in lines if line and line not in held and _PROMPT.sub("", line) not in held)
+        held = "\n".join(one.spaced for one in self._cited)
+        missing = (line for line in lines if line not in held and _PROMPT.sub("", line) not in held)
         for line in islice(missing, MOST_CODE):
             words = re.findall(r"[^\W\d_]\w+", line.casefold())
             known = all(any(word in one.folded for one in self._all) for word in words)
-            yield _absent("code", line, near=known or _COMMENT.match(line) is not None)
+            yield absent("code", line, near=known or _COMMENT.match(line) is not None)
 
-    def number(self, sentence: str, start: int, text: str) -> tuple[Standing, str]:
+    def number(self, sentence: str, start: int, text: str) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value."""
         runs = [plain_number(run) for run in DIGITS.findall(text)]
         missing = [run for run in runs if not any(run in one.numbers for one in self._cited)]
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
         near = not runs or len(missing) < len(runs) or in_code
-        return _absent(
-            "number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing)
-        )
+        return absent("number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing))
 
     def _has_parts(self, word: str) -> bool:
         """Whether every word within a code word stands somewhere: it may have been put together from them."""
         parts = LETTERS.findall(word.casefold())
         known = all(any(part in one.parts for one in self._all) for part in parts)
-        return known and any(len(part) >= SHORTEST_PART for part in parts)
+        return known and any(len(part) >= SHORTEST for part in parts)
 
 
-def _absent(kind: str, text: str, *, near: bool) -> tuple[Standing, str]:
+def absent(kind: str, text: str, *, near: bool) -> Reason:
+    """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
-
-
-def _says_of(text: ReadText, verb: str) -> bool:
-    """Whether the text has a name or "it" before a verb such as "weighs"."""
-    before = rf"\b(?:[A-Z]\w*|it|that|which|who) {re.escape(verb)}\b"
-    return verb.endswith("s") and re.search(before, text.text) is not None
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:
@@ -188,7 +177,7 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
         match = _NAME.fullmatch(text, token.start, token.end)
-        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST_NAME:
+        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
@@ -212,27 +201,15 @@ def code_words(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _forms(word: str) -> list[str]:
-    """A code word as written, without a call's arguments or closing mark, and without a shell prompt."""
+def _holds(texts: Sequence[ReadText], word: str) -> bool:
+    """Whether a text holds a code word, as written, or without arguments or closing mark, or without shell prompt."""
     plain = " ".join(word.split())
-    bare = _CALL_OR_MARK.sub("", plain).strip()
-    forms = [plain, bare, _PROMPT.sub("", plain)]
-    return list(dict.fromkeys(form for form in forms if form))
-
-
-def _holds(texts: Sequence[ReadText], forms: Sequence[str]) -> bool:
-    """Whether a text holds a code word in one of its forms."""
+    forms = {plain, _CALL_OR_MARK.sub("", plain).strip(), _PROMPT.sub("", plain)} - {""}
     return any(_stands(one.spaced, form) for one in texts for form in forms)
 
 
 def _stands(text: str, word: str) -> bool:
     """Whether a text holds the word, and not inside a longer one. Underscores around a path are emphasis."""
-    joining = "" if "/" in word or "." in word else "_"
-    at = text.find(word)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
-        left = not (word[0].isalnum() and (before.isalnum() or before == joining != ""))
-        if left and not (word[-1].isalnum() and (after.isalnum() or after == joining != "")):
-            return True
-        at = text.find(word, at + 1)
-    return False
+    letter = r"[^\W_]" if "/" in word or "." in word else r"\w"
+    before, behind = (letter if word[at].isalnum() else r"[^\W\w]" for at in (0, -1))
+    return word in text and re.search(rf"(?<!{before}){re.escape(word)}(?!{behind})", text) is not None

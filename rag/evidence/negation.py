@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,8 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
     """
     found: set[int] = set()
     for cue in cues(tokens):
-        reach = list(_reach(tokens, cue))
+        clause = islice(enumerate(tokens), cue + 1, cue + 1 + REACH)
+        reach = [at for at, _ in takewhile(lambda one: not _ends_scope(one[1]), clause)]
         wholes = [index for index in reach if tokens[index].word in WHOLES]
         found.symmetric_difference_update(wholes[:1] or _contents(tokens, reach))
     return frozenset(found)
@@ -43,12 +45,8 @@ def cues(tokens: Sequence[Token]) -> list[int]:
     return found
 
 
-def _reach(tokens: Sequence[Token], cue: int) -> Iterator[int]:
-    """The tokens after a cue in its clause."""
-    for index in range(cue + 1, min(len(tokens), cue + 1 + REACH)):
-        if tokens[index].breaks or tokens[index].word in SCOPE_ENDS or tokens[index].word in CUES:
-            return
-        yield index
+def _ends_scope(token: Token) -> bool:
+    return token.breaks or token.word in SCOPE_ENDS or token.word in CUES
 
 
 def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:

@@ -1,7 +1,4 @@
-"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it.
-
-A passage, what stands above it, and a sentence of the answer are read alike. Every rule reads these records.
-"""
+"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it."""
 
 from __future__ import annotations
 
@@ -51,7 +48,6 @@ class TextLine:
         return {key: tuple(at) for key, at in found.items()}
 
     def words(self, quantity: Quantity) -> str:
-        """The words of one of its quantities."""
         return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
 
     @cached_property
@@ -88,14 +84,13 @@ class TextLine:
 
 
 class ReadText:
-    """A text with its lines, and in the forms in which names, numbers and code are looked up, each made once."""
+    """A passage, what stands above it, or a sentence of the answer. Each form of it is made once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def whole(self) -> TextLine:
-        """All of the text as one line."""
         return TextLine(self.text, 0, len(self.text))
 
     @cached_property
@@ -110,36 +105,21 @@ class ReadText:
 
     @cached_property
     def folded(self) -> str:
-        return self.text.translate(_HYPHENS).casefold()
+        return folded(self.text)
 
     @cached_property
     def spaced(self) -> str:
         return " ".join(self.text.split())
 
     @cached_property
-    def spaced_lines(self) -> str:
-        """With single spaces, but with its line breaks."""
-        return "\n".join(" ".join(line.split()) for line in self.text.split("\n"))
-
-    @cached_property
-    def normal(self) -> str:
-        """In the form of addresses: compatible characters are one (NFKC), and case does not count."""
-        return unicodedata.normalize("NFKC", self.text).casefold()
-
-    @cached_property
     def parts(self) -> frozenset[str]:
-        """Every run of letters."""
+        """Every run of letters, folded."""
         return frozenset(LETTERS.findall(self.folded))
 
     @cached_property
-    def capitals(self) -> frozenset[str]:
-        """Its words with a capital letter at their beginning, as written."""
-        return frozenset(word for word in LETTERS.findall(self.text) if word[0].isupper())
-
-    @cached_property
-    def small(self) -> frozenset[str]:
-        """Its words without a capital letter at their beginning, as written."""
-        return frozenset(word for word in LETTERS.findall(self.text) if not word[0].isupper())
+    def words(self) -> frozenset[str]:
+        """Every run of letters, as written."""
+        return frozenset(LETTERS.findall(self.text))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -161,6 +141,11 @@ class ReadText:
 def read(text: str) -> ReadText:
     """Read a text. The result is cached, since the sentences of an answer cite the same few passages."""
     return ReadText(text)
+
+
+def folded(text: str) -> str:
+    """A text for comparing: compatible characters (NFKC) and hyphens are one, and case does not count."""
+    return unicodedata.normalize("NFKC", text).translate(_HYPHENS).casefold()
 
 
 def plain_number(number: str) -> str:

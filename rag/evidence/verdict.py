@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from rag.evidence.alignment import score
-from rag.evidence.doubts import Comparison
-from rag.evidence.mentions import Mentions
+from rag.evidence.doubts import Comparison, score
+from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.reading import TextLine, read
-from rag.evidence.sources import Sources, Word, share_held
-from rag.evidence.word_contexts import WordContexts
+from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
-Reason = tuple[Standing, str]
 Sort = Literal["claim", "heading", "lead", "code", "remark"]
 
 LONGEST: Final = 100  # tokens of a sentence that are checked at once
@@ -34,6 +31,8 @@ QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
 
+_UNREAD: Final[Reason] = ("unconfirmed", "language: it is not in English, so it was not checked")
+_sources: Final = lru_cache(maxsize=32)(Sources)  # the sentences of a paragraph cite the same few passages
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
@@ -48,17 +47,16 @@ class Verdict:
 
     `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
     "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
-    is not supported, each as "kind: what". The kinds are number, unit, name, code, address, negation, comparison,
-    distant and language. A supported sentence has no reasons.
+    is not supported, each as "kind: what"; kinds are number, unit, name, code, address, negation, comparison, distant
+    and language.
 
-    `sort` is "claim" for a sentence that states something, else "heading", "lead" ("The steps are:"), "code" for a
-    fenced block, or "remark" about the conversation or about what the passages do not say. Only claims need support,
-    but the numbers and the code of every sort are looked up, and a heading or a lead may hold one content word at most
-    that no passage has.
+    `sort` is "claim" for what states something, else "heading", "lead" ("The steps are:"), "code" for a fenced block,
+    or "remark" about the conversation or what the passages do not say. Only claims need support, but the numbers and
+    code of every sort are looked up, and a heading or lead may hold one content word at most that no passage has.
 
-    `passage` is the index of the passage, and `start` and `end` the place in it, in code points, of the one sentence
-    that supports a claim best; None, 0 and 0 if there is none. `score` is the share of the sentence, by weight, that
-    the passages hold, 0 to 1.
+    `passage` is the index of the passage, `start` and `end` the place in it, in code points, of the one sentence that
+    supports a claim best; None, 0 and 0 if there is none. `score` is the share of the claim, by weight, that the
+    passages hold, 0 to 1.
     """
 
     standing: Standing
@@ -82,10 +80,10 @@ class Verdict:
 def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Sequence[str] = ()) -> Verdict:
     """Whether the passages that a sentence of an answer cites support it.
 
-    `sentence` may have its markers or not; `passages` are the texts as shown. `known` is text above the passages
-    (titles, headings, breadcrumbs): the sentence may use its names, but it supports no claim by itself. `beside` are
-    texts that are not cited, such as the other passages of the turn and the question: what stands there is unconfirmed
-    and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is one text.
+    `known` is text above the passages, such as titles: the sentence may use its names, but it supports no claim by
+    itself. `beside` are texts that are not cited, such as the other passages and the question: what stands there is
+    unconfirmed and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is
+    one text.
 
     >>> verdict = check("Atlas weighs 98 kg.", ["Atlas is a robot. It weighs 89 kg."])
     >>> verdict.supported, verdict.reasons
@@ -94,22 +92,24 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     require_texts(passages)
     sources = _sources(tuple(passages), known)
     mentions = Mentions(sources.texts, beside)
-    if is_code(sentence):
-        return _verdict(list(mentions.block(sentence)), "code")
+    if _FENCE.match(sentence):
+        return _verdict(mentions.block(sentence), "code")
     if len(sentence) > LONGEST_TEXT:
-        return Verdict("contradicted", ("distant: it is too long for one sentence",), "claim", None, 0, 0, 0.0)
+        return _verdict([("contradicted", "distant: it is too long for one sentence")], "claim")
     sort, text = claim_of(sentence)
-    claim = read(text).whole
+    line = read(text).whole
     if sources.foreign(text):
-        return _judged_foreign(text, WordContexts(claim, sources), mentions)
+        claim = Comparison(line, sources)
+        share = share_held(claim.words)
+        found = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
+        return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        numbers = _missing(text, Comparison(WordContexts(claim, sources)), mentions)
-        return _verdict([*numbers, *reasons, *_strange(sort, claim, sources)], sort)
-    judged = [_judged(text, piece, mentions) for piece in _pieces(text, claim, sources)]
-    reasons = [*(reason for _, found in judged for reason in found), *reasons]
-    share = min(share_held(piece.words) for piece, _ in judged)
-    return _with_evidence(_verdict(reasons, sort), judged[0][0], share)
+        missing = Comparison(line, sources).absent(text, mentions)
+        return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
+    pieces = [Comparison(piece, sources) for piece in _pieces(text, line)]
+    against = [reason for piece in pieces for reason in _against(text, piece, mentions)]
+    return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
 
 
 def require_texts(passages: Sequence[str]) -> None:
@@ -118,45 +118,20 @@ def require_texts(passages: Sequence[str]) -> None:
         raise TypeError("passages must be a list of texts, not one text: put it into a list.")
 
 
-@lru_cache(maxsize=32)
-def _sources(passages: tuple[str, ...], known: str) -> Sources:
-    """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
-    return Sources(passages, known)
+def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = None, share: float = 0.0) -> Verdict:
+    """The verdict of the worst reason, with the line that holds most of the claim.
 
-
-def _verdict(found: Sequence[Reason], sort: Sort) -> Verdict:
-    """The verdict of the worst reason; what is certain is named first, and each thing once."""
-    certain = [reason for standing, reason in found if standing == "contradicted"]
-    rest = [reason for standing, reason in found if standing != "contradicted"]
-    reasons = {reason.casefold(): reason for reason in reversed([*certain, *rest])}
-    standing: Standing = "contradicted" if certain else "unconfirmed" if rest else "supported"
-    return Verdict(standing, tuple(reversed(reasons.values())), sort, None, 0, 0, 0.0 if reasons else 1.0)
-
-
-def _judged_foreign(text: str, contexts: WordContexts, mentions: Mentions) -> Verdict:
-    """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
-    share = share_held(contexts.words)
-    reasons = [*_missing(text, Comparison(contexts), mentions), *mentions.code(text)]
-    reasons = [one for one in reasons if one[0] == "contradicted"]
-    if share < QUOTED:
-        reasons.append(("unconfirmed", "language: it is not in English, so it was not checked"))
-    return _with_evidence(_verdict(reasons, "claim"), contexts, share)
-
-
-def _missing(text: str, comparison: Comparison, mentions: Mentions) -> Iterator[Reason]:
-    """The numbers of a claim that no passage has, or none so or with this unit."""
-    for start, number, differs in comparison.absent():
-        if differs == "measure":
-            yield "contradicted", f"unit: {number} is not in the passages"
-        elif differs:
-            yield "unconfirmed", f"{differs}: {number} is not in the passages"
-        else:
-            yield mentions.number(text, start, number)
-
-
-def is_code(sentence: str) -> bool:
-    """Whether it is a fenced block."""
-    return bool(_FENCE.match(sentence))
+    What is certain is named first, and each thing once.
+    """
+    ordered = sorted(found, key=lambda one: one[0] != "contradicted")
+    reasons = {reason.casefold(): reason for _, reason in reversed(ordered)}
+    standing: Standing = ordered[0][0] if ordered else "supported"
+    score, passage, start, end = 0.0 if ordered else 1.0, None, 0, 0
+    if claim:
+        score, lines = round(share, 4), claim.sources.lines
+        for number in (one for one in claim.fullest[::-1] if not lines[one].heading):
+            passage, start, end = claim.sources.homes[number], lines[number].start, lines[number].end
+    return Verdict(standing, tuple(reversed(reasons.values())), sort, passage, start, end, score)
 
 
 def claim_of(sentence: str) -> tuple[Sort, str]:
@@ -165,7 +140,7 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     >>> claim_of("- According to the text, Atlas walks [1].")
     ('claim', 'Atlas walks .')
     """
-    if is_code(sentence):
+    if _FENCE.match(sentence):
         return "code", sentence
     text = _MARKER.sub(lambda found: found[1] or "", sentence).strip()  # brackets in code, `list[0]`, are no marker
     if _HEADING.match(text):
@@ -210,29 +185,26 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
 
 
-def _pieces(text: str, claim: TextLine, sources: Sources) -> list[WordContexts]:
+def _pieces(text: str, claim: TextLine) -> list[TextLine]:
     """A sentence; a long one in pieces, since the check of one takes time in proportion to the square of its length."""
     starts = [claim.tokens[index].start for index in range(0, len(claim.tokens), LONGEST)]
-    lines = (
-        [TextLine(text, start, end) for start, end in pairwise([*starts, len(text)])] if len(starts) > 1 else [claim]
-    )
-    return [WordContexts(line, sources) for line in lines]
+    ends = [*starts[1:], len(text)]
+    return [TextLine(text, *piece) for piece in zip(starts, ends, strict=True)] if len(starts) > 1 else [claim]
 
 
-def _judged(text: str, claim: WordContexts, mentions: Mentions) -> tuple[WordContexts, list[Reason]]:
-    """A claim, and the reasons against it."""
-    comparison = Comparison(claim)
-    doubts = list(comparison.doubts())
+def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:
+    """The reasons against a claim."""
+    yield from claim.absent(text, mentions)
+    yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
     ends_elsewhere = 1 < len(claim.words) <= FEW_WORDS and not claim.words[-1].key  # "Widgets are harmful"
     if _is_distant(claim.words, CLOSE) or ends_elsewhere or of_itself or not claim.sources.lines:
-        doubts.append("distant: the passages say nothing like it")
+        yield "unconfirmed", "distant: the passages say nothing like it"
     elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
-        doubts.append("distant: the passages say nothing like one of its clauses")
+        yield "unconfirmed", "distant: the passages say nothing like one of its clauses"
     elif score(claim) > 0:
-        doubts.append(SCATTERED)
-    return claim, [*_missing(text, comparison, mentions), *(("unconfirmed", doubt) for doubt in doubts)]
+        yield "unconfirmed", SCATTERED
 
 
 def _is_distant(words: Sequence[Word], least: float) -> bool:
@@ -241,7 +213,7 @@ def _is_distant(words: Sequence[Word], least: float) -> bool:
     return share_held(words) < least or (len(words) <= FEW_WORDS and 2 * held < len(words))
 
 
-def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
+def _clauses(text: str, claim: Comparison) -> list[list[Word]]:
     """The words of each main clause. A clause of few words belongs to the one before it."""
     said = claim.said
     cuts = [match.end() for match in CLAUSE_BEGINS.finditer(text, said.start, said.end)]
@@ -253,13 +225,3 @@ def _clauses(text: str, claim: WordContexts) -> list[list[Word]]:
         else:
             clauses.append(inside)
     return clauses
-
-
-def _with_evidence(verdict: Verdict, claim: WordContexts, share: float) -> Verdict:
-    """The verdict with the line that holds most of the claim."""
-    verdict, sources = replace(verdict, score=round(share, 4)), claim.sources
-    best = next((number for number in claim.fullest if not sources.lines[number].heading), None)
-    if best is None:
-        return verdict
-    line = sources.lines[best]
-    return replace(verdict, passage=sources.homes[best], start=line.start, end=line.end)

@@ -1,4 +1,4 @@
-"""How well a token of the sentence fits a place in a passage: do the same words stand around both?
+"""Where the words of a sentence stand in the passages, and how well they fit: do the same words stand around them?
 
 Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael to give up his watch to Toby". Around
 "Pam" stand "gave", "watch" and "Toby". Around "Michael" the passage has all three at similar distances; around its own
@@ -7,13 +7,18 @@ Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.evidence.reading import TextLine
-from rag.evidence.sources import Sources
+from rag.evidence.reading import TextLine, read
+from rag.text.english.word_lists import PRONOUNS
+from rag.text.vocabulary import is_foreign, words_of_text
 
+NUMBER_WEIGHT: Final = 0.8
+FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
 NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
 CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)
 SHIFT: Final = 2.0  # tokens; a distance that differs by this much halves what its closeness adds
@@ -24,8 +29,61 @@ SAME: Final = 40  # places of one word in one line
 REACH: Final = 12  # lines that are compared: those that hold most of the sentence
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A content word or a number of the sentence: the index of its token, and its weight from 0.2 to 1.
+
+    `key` is its key if a line of the passages has it, else "".
+    """
+
+    index: int
+    key: str
+    weight: float
+
+
+class Sources:
+    """The lines of all passages, numbered, with an index of the lines that hold a key.
+
+    `known` are the keys of the text `above` the passages, such as titles. `homes` are the indices of the lines'
+    passages, `holders` the numbers of the lines by key, `above` the keys of what introduces each line: a heading or
+    lead, and before "It weighs 89 kg" the line that names it.
+    """
+
+    def __init__(self, passages: Sequence[str], above: str) -> None:
+        self.texts = [read(text) for text in (*passages, above) if text]
+        text = "\n".join(one.text for one in self.texts)
+        self._foreign, self._words = is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
+        self.known = frozenset(read(above).whole.places)
+        self.lines: list[TextLine] = []
+        self.homes: list[int] = []
+        self.holders: dict[str, list[int]] = {}
+        self.above: list[frozenset[str]] = []
+        for home, passage in enumerate(passages):
+            introduction: Iterable[str] = ()
+            subject: Iterable[str] = ()
+            for line in read(passage).lines:
+                continues = line.tokens[0].word in PRONOUNS
+                self.above.append(frozenset((*introduction, *(subject if continues else ()))))
+                introduction = line.places if line.introduces else introduction
+                subject = subject if continues else line.places
+                for key in line.places:
+                    self.holders.setdefault(key, []).append(len(self.lines))
+                self.lines.append(line)
+                self.homes.append(home)
+
+    def foreign(self, sentence: str) -> bool:
+        """Whether the sentence or the passages are in another language than English."""
+        return self._foreign or is_foreign(sentence, self._words)
+
+    def around(self, number: int) -> Iterator[TextLine]:
+        """The lines before and after a line, in the same passage."""
+        for other in (number - 1, number + 1):
+            if 0 <= other < len(self.lines) and self.homes[other] == self.homes[number]:
+                yield self.lines[other]
+
+
 class WordContexts:
-    """The words of a sentence, `said`, located in the lines that hold most of them, the `fullest` first.
+    """The `words` of a sentence, `said`, located in the lines that hold most of them, the `fullest` first.
 
     A place in the passages is a pair: the number of a line and the index of a token in it.
     """
@@ -33,46 +91,43 @@ class WordContexts:
     def __init__(self, said: TextLine, sources: Sources) -> None:
         self.said = said
         self.sources = sources
-        self.words = sources.words_of(said)
-        self.fullest = self._fullest()
-        self.lines = frozenset(self.fullest)
-        self._clause = list(accumulate(token.breaks for token in said.tokens))
-        self._places: dict[int, dict[int, tuple[int, ...]]] = {}
-        self._fits: dict[tuple[int, int, int, int], float] = {}
-        self._bests: dict[int, float] = {}
-        self._around: dict[tuple[int, int], tuple[float, list[tuple[int, float]]]] = {}
-
-    def _fullest(self) -> list[int]:
-        """The lines that hold most of the sentence, by weight."""
-        held: dict[int, float] = {}
+        self.words = list(self._words())
+        held: dict[int, float] = {}  # the weight of the words that a line holds
         for word in self.words:
-            for number in self.sources.holders.get(word.key, ()):
+            for number in sources.holders.get(word.key, ()):
                 held[number] = held.get(number, 0.0) + word.weight
-        return sorted(held, key=lambda number: -held[number])[:REACH]
+        self.fullest = sorted(held, key=lambda number: -held[number])[:REACH]
+        self._clause = list(accumulate(token.breaks for token in said.tokens))
+        self.places, self.fit, self._weights = cache(self._places), cache(self._fit), cache(self._weights_around)
 
-    def places(self, number: int) -> dict[int, tuple[int, ...]]:
+    def _words(self) -> Iterator[Word]:
+        """The content words and the numbers, in order."""
+        said, held = self.said, self.sources.holders
+        numbers = {quantity.first: quantity for quantity in said.quantities if not quantity.vague}
+        inside = {index for quantity in numbers.values() for index in range(quantity.first, quantity.last + 1)}
+        for index, token in enumerate(said.tokens):
+            if quantity := numbers.get(index):
+                yield Word(index, next((key for key in quantity.keys if key in held), ""), NUMBER_WEIGHT)
+            elif token.content and index not in inside and not token.digits:
+                yield Word(index, token.key if token.key in held else "", token.weight)
+
+    def _places(self, number: int) -> dict[int, tuple[int, ...]]:
         """The tokens of a line by position of the word; () for a word that only an adjacent line or a heading has."""
-        if number not in self._places:
-            sources, held = self.sources, self.sources.lines[number].places
-            around: list[Container[str]] = [line.places for line in sources.around(number)]
-            around += [sources.above[number], sources.known]
-            self._places[number] = {
-                which: held.get(word.key, ())[:SAME]
-                for which, word in enumerate(self.words)
-                if word.key in held or any(word.key in keys for keys in around)
-            }
-        return self._places[number]
+        sources, held = self.sources, self.sources.lines[number].places
+        around: list[Container[str]] = [line.places for line in sources.around(number)]
+        around += [sources.above[number], sources.known]
+        return {
+            which: held.get(word.key, ())[:SAME]
+            for which, word in enumerate(self.words)
+            if word.key in held or any(word.key in keys for keys in around)
+        }
 
-    def fit(self, first: int, last: int, number: int, at: int) -> float:
+    def _fit(self, first: int, last: int, number: int, at: int) -> float:
         """How much of what surrounds tokens `first..last` of the sentence surrounds token `at` of a line, 0 to 1.
 
-        A weighted mean over the other words of the sentence. A word weighs more the nearer it stands to the tokens. Its
-        value is 1 if the line holds it at the same distance and on the same side, at least 0.4 if the line holds it
-        elsewhere, 0.3 if only an adjacent line or a heading holds it, else 0.
+        A weighted mean over the other words. A word weighs more the nearer it stands to the tokens, and counts 1 if the
+        line holds it at the same distance, less elsewhere, and least if only an adjacent line or a heading holds it.
         """
-        key = (first, last, number, at)
-        if key in self._fits:
-            return self._fits[key]
         total, weights = self._weights(first, last)
         held = 0.0
         for which, places in self.places(number).items():
@@ -83,39 +138,35 @@ class WordContexts:
                 held += weight * (SAME_LINE + (1.0 - SAME_LINE) / (1.0 + gap / SHIFT))
             else:
                 held += weight * AROUND
-        self._fits[key] = held / total if total else 0.0
-        return self._fits[key]
+        return held / total if total else 0.0
 
-    def _weights(self, first: int, last: int) -> tuple[float, list[tuple[int, float]]]:
+    def _weights_around(self, first: int, last: int) -> tuple[float, list[tuple[int, float]]]:
         """The sum of the weights; the distance of each word from tokens `first..last`, and its weight, 0 in them."""
-        if (first, last) not in self._around:
-            found: list[tuple[int, float]] = []
-            for word in self.words:
-                distance = min(word.index - first, 0) or max(word.index - last, 0)
-                boundaries = abs(self._clause[word.index] - self._clause[first])
-                weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries)
-                found.append((distance, 0.0 if first <= word.index <= last else weight))
-            self._around[first, last] = sum(weight for _, weight in found), found
-        return self._around[first, last]
+        found: list[tuple[int, float]] = []
+        for word in self.words:
+            distance = min(word.index - first, 0) or max(word.index - last, 0)
+            boundaries = abs(self._clause[word.index] - self._clause[first])
+            weight = word.weight / (1.0 + abs(distance) / NEAR) / (1.0 + CLAUSE * boundaries)
+            found.append((distance, 0.0 if first <= word.index <= last else weight))
+        return sum(weight for _, weight in found), found
 
     def best(self, first: int, last: int, sites: Iterable[tuple[int, int]]) -> float:
         """The best fit of tokens `first..last` among some places; 0 without any."""
         return max((self.fit(first, last, number, at) for number, at in islice(sites, MOST)), default=0.0)
 
-    def usual(self, index: int) -> float:
-        """How well the words around a token fit their own best places, 0 to 1.
+    @cached_property
+    def _bests(self) -> list[float]:
+        """How well each word fits its own best place."""
+        return [self.best(word.index, word.index, self.sites([word.key])) for word in self.words]
 
-        Near 1 if the sentence is copied from a passage, low if it is a paraphrase.
-        """
-        if not self._bests:
-            for word in self.words:
-                self._bests[word.index] = self.best(word.index, word.index, self.sites([word.key]))
+    def usual(self, index: int) -> float:
+        """How well the words around a token fit their own best places: near 1 in a copy, low in a paraphrase."""
         total = held = 0.0
-        for word in self.words:
+        for word, best in zip(self.words, self._bests, strict=True):
             if word.index != index:
                 weight = word.weight / (1.0 + abs(word.index - index) / NEAR)
                 total += weight
-                held += weight * self._bests[word.index]
+                held += weight * best
         return held / total if total else 0.0
 
     def sites(self, keys: Iterable[str]) -> list[tuple[int, int]]:
@@ -123,7 +174,12 @@ class WordContexts:
         return [
             (number, at)
             for key in keys
-            for number in self.sources.holders.get(key, ())
-            if number in self.lines
-            for at in self.sources.lines[number].places[key][:SAME]
+            for number in self.fullest
+            for at in self.sources.lines[number].places.get(key, ())[:SAME]
         ]
+
+
+def share_held(words: Sequence[Word]) -> float:
+    """The share of the words, by weight, that the passages hold, 0 to 1; 1 without words."""
+    total = sum(word.weight for word in words)
+    return sum(word.weight for word in words if word.key) / total if total else 1.0

@@ -175,7 +175,8 @@ class Scores:
         import numpy as np
 
         ids = [ranking.ids for ranking in rankings]
-        self.ids = np.unique(np.concatenate(ids)) if ids else np.empty(0, dtype=np.int64)
+        # With the indexes, which nobody needs, numpy does not import its masked arrays: 10 ms of a first search.
+        self.ids = np.unique(np.concatenate(ids), return_index=True)[0] if ids else np.empty(0, dtype=np.int64)
         self.matrix = np.zeros((len(self.ids), len(rankings)))
         self.rankings = [self.add(leg, ranking) for leg, ranking in enumerate(rankings)]
 

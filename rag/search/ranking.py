@@ -186,7 +186,9 @@ def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
     vectors = np.array([query.vector for query in queries])
     counts = [True, True, *(weights[1:] > 0)]
     searched = [ranking for ranking, one in zip(matches.rankings, counts, strict=True) if one]
-    rows = np.arange(len(matches.scores)) if all(counts) else np.unique(np.concatenate(searched))
+    kept = np.full(len(matches.scores), all(counts))
+    kept[np.concatenate(searched)] = True
+    rows = np.flatnonzero(kept)
     scores = matches.scores[rows]
     dense = scores[:, [column for column in range(len(counts)) if column != WORDS]]
     most = float(matches.scores[:, WORDS].max(initial=0.0)) or 1.0
