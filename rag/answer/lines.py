@@ -12,7 +12,7 @@ from rag.answer.pieces import PieceCutter, TextPiece
 from rag.text.english.numerals import SMALL, units
 from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
-from rag.types import Quote, Standing
+from rag.types import OMISSION, Quote, Standing
 
 Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
@@ -99,7 +99,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
     if starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare):
         return AnswerLine("heading", body, gap=gap, level=7)
     kind: Kind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
-    return AnswerLine(kind, body, prefix, gap)
+    return AnswerLine(kind, body, prefix, gap, frame=bare == OMISSION)
 
 
 def with_markers(text: str, numbers: Iterable[int]) -> str:
