@@ -83,16 +83,12 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
         return scores_footer((c.marker, c.url, c.score) for c in cited)
     lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
     for c in cited:
+        name = label(c.breadcrumb or c.title)
+        if form == "files" and c.source_file_path and c.url.partition("#")[0] != c.source_file_path:
+            name += f", {label(c.source_file_path)}"
         place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
-        lines.setdefault(f"{_name(c, form)}{place}", []).append(f"[{c.marker}]")
+        lines.setdefault(f"{name}{place}", []).append(f"[{c.marker}]")
     return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
-
-
-def _name(citation: Citation, form: Footer) -> str:
-    """The breadcrumb or title, and in the form "files" the file, unless the address already is its path."""
-    name, file = label(citation.breadcrumb or citation.title), citation.source_file_path
-    is_needed = form == "files" and file and citation.url.partition("#")[0] != file
-    return f"{name}, {label(file)}" if is_needed else name
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:

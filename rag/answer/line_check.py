@@ -167,7 +167,9 @@ class LineCheck:
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        if line.kind == "rule" or self._stands(bare, numbers) or _names_columns(line):
+        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
+        stands = all(word in HEADING_WORDS or key in known for key, word in read(bare).whole.telling.items())
+        if line.kind == "rule" or stands or _names_columns(line):
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
@@ -180,11 +182,6 @@ class LineCheck:
 
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
         return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
-
-    def _stands(self, frame: str, numbers: Sequence[int]) -> bool:
-        """Whether each word comes from the passages, the question or the words of all headings."""
-        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
-        return all(word in HEADING_WORDS or key in known for key, word in read(frame).whole.telling.items())
 
     def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""

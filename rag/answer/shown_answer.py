@@ -194,8 +194,6 @@ class ShownAnswer:
 
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
-        if self._style == "numbered":
-            return "".join(one.raw for one in segments)
         text, between = "", ""
         group: list[str] = []  # adjacent citations: several passages of a page may look the same
         for one in segments:

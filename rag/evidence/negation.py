@@ -13,6 +13,7 @@ from rag.text.english.word_lists import CARRIERS, CUES, DENYING_NOTHING, IMPLYIN
 
 REACH: Final = 6  # tokens after a cue that it may deny
 SCOPE: Final = 2  # content words that one cue denies
+_ENDS: Final = SCOPE_ENDS | CUES
 _FILE: Final = Path(__file__).parent.parent / "data" / "opposites.txt"
 
 
@@ -27,7 +28,7 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
     found: set[int] = set()
     for cue in cues(tokens):
         clause = islice(enumerate(tokens), cue + 1, cue + 1 + REACH)
-        reach = [at for at, _ in takewhile(lambda one: not _ends_scope(one[1]), clause)]
+        reach = [at for at, _ in takewhile(lambda one: not (one[1].breaks or one[1].word in _ENDS), clause)]
         wholes = [index for index in reach if tokens[index].word in WHOLES]
         found.symmetric_difference_update(wholes[:1] or _contents(tokens, reach))
     return frozenset(found)
@@ -43,10 +44,6 @@ def cues(tokens: Sequence[Token]) -> list[int]:
             if not option and after not in DENYING_NOTHING.get(token.word, ()):
                 found.append(index)
     return found
-
-
-def _ends_scope(token: Token) -> bool:
-    return token.breaks or token.word in SCOPE_ENDS or token.word in CUES
 
 
 def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:

@@ -66,10 +66,6 @@ class Quantity:
         differs = abs(self.size[0] - other.size[0])
         return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
 
-    def rivals(self, other: Quantity) -> bool:
-        """Whether the other could stand in the place of this one."""
-        return not other.vague and self.unit == other.unit and self.is_year == other.is_year
-
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys by which its lines are found."""
