@@ -116,7 +116,7 @@ def test_the_instructions_say_every_rule_of_the_design(answered: Answered) -> No
 @pytest.mark.parametrize("design", [one for one in DESIGNS if one.collection], ids=named)
 async def test_the_collection_on_a_server_is_the_environments_else_the_designs(design: Design) -> None:
     profile = load_profile(design.name)
-    server = Settings(_env_file=None, qdrant_url="http://127.0.0.1:1")  # type: ignore[call-arg]  # fields by name
+    server = Settings(qdrant_url="http://127.0.0.1:1")
     other = server.model_copy(update={"qdrant_collection_name": "mine"})
     assert [await choose_collection(one, profile, None) for one in (server, other)] == [design.collection, "mine"]
 

@@ -32,7 +32,7 @@ PATIENCE: Final = Patience(attempts=ATTEMPTS, pace=0)
 
 def settings_of(home: Path, address: str, **variables: Any) -> Settings:
     given: dict[str, Any] = {"COHERE_API_KEY": CANARY, "COHERE_BASE_URL": address, "ASKBOOK_RERANK": "cohere"}
-    return Settings(_env_file=None, ASKBOOK_HOME=home, **(given | variables))  # type: ignore[call-arg]  # by variable
+    return Settings(ASKBOOK_HOME=home, **(given | variables))  # type: ignore[call-arg]  # by variable
 
 
 @pytest.fixture(scope="module")

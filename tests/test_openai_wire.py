@@ -203,7 +203,7 @@ def test_without_an_address_the_key_goes_to_openai() -> None:
 
 
 def test_without_a_key_the_book_is_quoted() -> None:
-    settings = Settings(_env_file=None)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+    settings = Settings()
     answerer = build_model(load_profile("default"), settings, FakeEmbedder())
     assert (answerer.name, answerer.model, type(answerer.quoter)) == ("askbook-quoting", None, QuotingAnswerer)
 

@@ -32,7 +32,7 @@ async def opened(home: Path, language: str) -> AsyncIterator[Agent]:
     await ingest(
         [PAGES / language], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors()
     )
-    settings = Settings(_env_file=None, home=home)  # type: ignore[call-arg]
+    settings = Settings(home=home)
     async with open_agent(settings, collection=language) as agent:
         yield agent
 
@@ -50,7 +50,7 @@ def is_right(case: dict[str, Any], response: Response) -> bool:
     return on_page and bool(re.search(case["answer"], response.plain_content))
 
 
-@pytest.mark.parametrize("language", ["es", "de"])
+@pytest.mark.parametrize("language", ["es", "de", "zh"])
 async def test_a_book_in_another_language_answers_and_refuses_like_an_english_one(
     tmp_path: Path, language: str
 ) -> None:

@@ -39,7 +39,7 @@ CASES: Final = [
 def settings_of(home: Path, address: str) -> Settings:
     address = address.replace("http://", f"http://user:{CANARY}@")
     given = {"QDRANT_URL": address, "QDRANT_API_KEY": CANARY, "QDRANT_COLLECTION_NAME": "book"}
-    return Settings(_env_file=None, ASKBOOK_HOME=home, **given)  # type: ignore[call-arg,arg-type]  # by variable
+    return Settings(ASKBOOK_HOME=home, **given)  # type: ignore[call-arg,arg-type]  # by variable
 
 
 @pytest.fixture(scope="module")
