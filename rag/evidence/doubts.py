@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.mentions import Mentions, Reason, absent
-from rag.evidence.negation import cues, opposites
 from rag.evidence.numbers import Quantity, counts_items, points_back, years_apart
+from rag.evidence.reading import cues, opposites
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
