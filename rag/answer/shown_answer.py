@@ -9,25 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import label, make_citation, sources_footer
+from rag.answer.citations import make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
 from rag.text.markup import MarkedText, Segment
-from rag.types import (
-    CLOSEST,
-    UNCONFIRMED_MARK,
-    Citation,
-    CitationStyle,
-    Footer,
-    Grounding,
-    GroundingMode,
-    Passage,
-    Quote,
-    Standing,
-)
+from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
-UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
-_HIDDEN: Final[dict[GroundingMode, tuple[Standing, ...]]] = {
+_HIDDEN: Final[dict[GroundingMode, tuple[str, ...]]] = {
     "strict": ("contradicted",),
     "exact": ("contradicted", "unconfirmed"),
 }
@@ -206,8 +194,6 @@ class ShownAnswer:
 
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
-        if self._style == "numbered":
-            return "".join(one.raw for one in segments)
         text, between = "", ""
         group: list[str] = []  # adjacent citations: several passages of a page may look the same
         for one in segments:
@@ -254,10 +240,3 @@ def _told(count: int, noun: str, why: str) -> Iterator[str]:
         for one, several in _OF_SEVERAL:
             why = why.replace(one, several)
         yield f"{count:,} {noun}s were taken out: {why}"
-
-
-def unconfirmed_answer(passages: Iterable[Passage]) -> str:
-    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    places = [(label(one.breadcrumb or one.title), one.link) for one in passages][:CLOSEST]
-    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
-    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
