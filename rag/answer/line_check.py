@@ -17,7 +17,7 @@ from rag.text.english.phrases import POINTING
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
-from rag.types import OMISSION, Grounding, Passage, Quote
+from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
@@ -48,8 +48,14 @@ class LineCheck:
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
         """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
-        The line then gets the inherited markers, unless they stand in another place of the answer.
+        The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
+        marker that holds nothing that its passages do not claims nothing.
         """
+        if line.kind == "lead" and self._counts.mode != "exact":
+            said = announced(self.composer.bare(line.marked))[1]
+            if self._said_of(said, self.composer.numbers(line.marked)).supported:
+                self.frame(line)
+                return
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
@@ -182,10 +188,6 @@ class LineCheck:
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
         return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
 
-    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
-
     def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
         composed = self.composer.compose(line.marked, cited)
@@ -199,10 +201,6 @@ class LineCheck:
         wanted = " ".join(words.casefold().split())
         held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
         return any(wanted in text.casefold() for text in held)
-
-    def quote(self, text: str, number: int) -> Quote:
-        """The stretch of a passage that is nearest to a text."""
-        return best_quote(text, self._sources[number].text)
 
     @cached_property
     def _turn(self) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class ReadText:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Every run of digits, and its parts between points and commas."""
-        runs = DIGITS.findall(self.folded)
+        runs = DIGITS.findall(self.text)  # folded, "2½" would be 21⁄2
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
     @cached_property
