@@ -173,17 +173,16 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
     At such a beginning, English words are left out.
     """
     text = sentence.text
-    spans = [match.span() for match in _SPAN.finditer(text)]
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
-        match = _NAME.fullmatch(text, token.start, token.end)
+        match = _NAME.fullmatch(prose, token.start, token.end)
         if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
-        in_code = any(start <= token.start < end for start, end in spans)
         explained = begins and word.istitle()
-        if not in_code and not (begins and is_english(word.casefold())) and (token.is_name or not explained):
+        if not (begins and is_english(word.casefold())) and (token.is_name or not explained):
             found[word] = token.key, found.get(word, ("", False))[1] or not explained
     return found
 

@@ -107,7 +107,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if sort != "claim":
         missing = Comparison(line, sources).absent(text, mentions)
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
-    pieces = [Comparison(piece, sources) for piece in _pieces(text, line)]
+    cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
+    lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
+    pieces = [Comparison(piece, sources) for piece in lines]
     against = [reason for piece in pieces for reason in _against(text, piece, mentions)]
     return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
 
@@ -140,8 +142,6 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     >>> claim_of("- According to the text, Atlas walks [1].")
     ('claim', 'Atlas walks .')
     """
-    if _FENCE.match(sentence):
-        return "code", sentence
     text = _MARKER.sub(lambda found: found[1] or "", sentence).strip()  # brackets in code, `list[0]`, are no marker
     if _HEADING.match(text):
         return "heading", text.lstrip("# ").strip("* ")
@@ -183,13 +183,6 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
         strange = [t.word for t in words if t.key not in sources.holders and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
-
-
-def _pieces(text: str, claim: TextLine) -> list[TextLine]:
-    """A sentence; a long one in pieces, since the check of one takes time in proportion to the square of its length."""
-    starts = [claim.tokens[index].start for index in range(0, len(claim.tokens), LONGEST)]
-    ends = [*starts[1:], len(text)]
-    return [TextLine(text, *piece) for piece in zip(starts, ends, strict=True)] if len(starts) > 1 else [claim]
 
 
 def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:
