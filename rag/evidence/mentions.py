@@ -165,7 +165,7 @@ def _addresses(sentence: str) -> list[str]:
 
 
 def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
-    """The words with a capital but for English ones at a beginning; their keys, and whether no beginning explains them."""
+    """The words with a capital but for English ones at a beginning, with key and whether no beginning explains it."""
     text = sentence.text
     prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}
