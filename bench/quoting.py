@@ -103,7 +103,7 @@ async def asked(data: Path, home: Path, book: str, show: bool) -> list[tuple[Cas
     pages = next((folder / name for name in PAGES if (folder / name).is_dir()), folder)
     await open_book(pages, home, book)
     found = []
-    async with open_agent(Settings(_env_file=None, home=home), collection=book) as agent:  # type: ignore[call-arg]
+    async with open_agent(Settings(home=home), collection=book) as agent:
         for case in [case for case in cases(data / "books") if case.book == book]:
             response = await ask(agent, case)
             found.append((case, case.is_right(response)))

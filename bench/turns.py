@@ -78,7 +78,7 @@ class TurnTime:
 
 def settings(home: Path, model: ScriptedModel, **more: Any) -> Settings:
     given: dict[str, Any] = {"openai_base_url": model.address, "openai_model": "answers", "judge": "none"}
-    return Settings(_env_file=None, home=home, openai_api_key=SecretStr(KEY), **given, **more)  # type: ignore[call-arg]
+    return Settings(home=home, openai_api_key=SecretStr(KEY), **given, **more)
 
 
 async def bare(client: AsyncOpenAI, request: dict[str, Any]) -> tuple[float, float]:

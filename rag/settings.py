@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
 from rag.errors import UsageError
 from rag.system.trusted_files import is_trusted, untrusted
@@ -48,13 +47,13 @@ def _env(name: str, default: Any = None, **rules: Any) -> Any:
     return Field(default=default, validation_alias=name, **rules)
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The configuration of the process. An empty variable counts as unset; the environment overrides `.env`.
 
     `Settings.from_env()` reads `.env`; `Settings(...)` reads only the environment.
     """
 
-    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="API key of the chat model's endpoint")
     openai_model: str | None = _env("OPENAI_MODEL", description="chat model")
@@ -123,14 +122,13 @@ class Settings(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_field_name(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Let `Settings(home=...)` set ASKBOOK_HOME.
+    def _with_environment(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Add what the environment sets, and let `Settings(home=...)` set ASKBOOK_HOME.
 
         A second alias would be read from the environment too, where HOME is always set.
         """
         names = {name: str(field.validation_alias) for name, field in cls.model_fields.items()}
-        given = {names[name]: value for name, value in data.items() if name in names}
-        return {name: value for name, value in data.items() if name not in names} | given
+        return _environment() | {names.get(name, name): value for name, value in data.items()}
 
     @classmethod
     def from_env(cls, env_file: Path | None = FOUND) -> Self:
@@ -140,7 +138,7 @@ class Settings(BaseSettings):
         the current folder needs the user's trust to set keys and addresses; a file that the caller names does not.
         """
         file = read_env_file(env_file)
-        present = {name.upper() for name, value in os.environ.items() if value}
+        present = _environment().keys()
         known = variables().keys() - present
         given: dict[str, Any] = {name: value for name, value in file.values.items() if name in known}
         needs = [name for name in variables() if name in given and name not in _HARMLESS]
@@ -150,7 +148,7 @@ class Settings(BaseSettings):
             if {key, address} <= given.keys() | present and (key in given) != (address in given):
                 raise _in_two_places(key, address, file.path, key_in_file=key in given)
         try:
-            settings = cls(_env_file=None, **given)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+            settings = cls(**given)
         except ValidationError as error:
             raise UsageError(_first_problem(error), code="settings") from error
         for field in _NAMES_AND_PATHS:
@@ -215,6 +213,10 @@ def read_env_file(path: Path | None) -> EnvFile:
     # A stranger's `${NAME}` would copy a variable of the environment into a value.
     found = dotenv_values(stream=io.StringIO(text), interpolate=trusted)
     return EnvFile(path, {name.upper(): value for name, value in found.items() if value}, trusted)
+
+
+def _environment() -> dict[str, str]:
+    return {name.upper(): value for name, value in os.environ.items() if value}
 
 
 def _in_two_places(key: str, address: str, file: Path, *, key_in_file: bool) -> UsageError:

@@ -138,7 +138,7 @@ async def index_book(
     collection: str = BOOK,
 ) -> IngestReport:
     """Read a book into a collection of a home folder, or where `settings` say, as `run.py ingest` does."""
-    settings = settings or Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # by their variables
+    settings = settings or Settings(ASKBOOK_HOME=home)  # type: ignore[call-arg]  # by their variables
     index = collection_index(settings, collection)
     try:
         return await ingest(

@@ -28,7 +28,7 @@ async def broken_off(memory: Memory, home: Path, *script: str) -> ChatSession:
     start = InputState(messages=[HumanMessage("What is a node?")])
     graph: Any = Machine(memory=memory).graph
     assert [one async for one in graph.astream(start, thread_config("t"), interrupt_before=["GENERATING"])]
-    settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
+    settings = Settings(ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
     session = ChatSession(Machine(*script, memory=memory).agent, settings, "default")
     await session.resume(None)
     await _offer(session)
@@ -106,7 +106,7 @@ async def test_the_last_answer_of_a_continued_conversation_has_its_sources(
     memory: Memory, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
     given = await Machine(ANSWER, memory=memory).agent.ask("What is a node?", thread_id="t")
-    settings = Settings(_env_file=None, ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
+    settings = Settings(ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
     session = ChatSession(Machine(memory=memory).agent, settings, "default")
     if how == "/threads":
         await _do(session, "/threads t")
@@ -124,7 +124,7 @@ async def test_the_last_answer_of_a_continued_conversation_has_its_sources(
 
 async def test_after_an_undo_the_answer_before_it_is_the_last_one(memory: Memory, tmp_path: Path) -> None:
     machine = Machine(ANSWER, ANSWER, memory=memory)
-    settings = Settings(_env_file=None, ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
+    settings = Settings(ASKBOOK_HOME=tmp_path)  # type: ignore[call-arg]  # fields go by their variables
     session = ChatSession(machine.agent, settings, "default")
     for line in ("What is a node?", "What is a topic?", "/undo"):
         await _do(session, line)

@@ -72,7 +72,7 @@ async def test_a_failure_is_a_finding_with_what_to_do_and_is_not_retried(
 
 
 async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: Any = Settings(_env_file=None, openai_api_key=None)  # type: ignore[call-arg]  # pydantic-settings' own
+    settings: Any = Settings(openai_api_key=None)
     _, detail, hint = await check_model(settings, load_profile("default"), FakeEmbedder())
     assert detail == "none; answers quote the book's own sentences"
     assert "OPENAI_API_KEY" in hint

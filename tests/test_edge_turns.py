@@ -33,7 +33,7 @@ def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def agent(home: Path) -> AsyncIterator[Agent]:
-    settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
+    settings = Settings(ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
     async with open_agent(settings, collection="book", patience=Patience(attempts=2, pace=0)) as opened:
         yield opened
 
@@ -145,7 +145,7 @@ def test_twenty_asks_at_once_on_twenty_threads_are_answered(home: Path) -> None:
     """Each with an agent of its own, as in a program that opens one for every request."""
 
     async def ask() -> str:
-        settings = Settings(_env_file=None, ASKBOOK_HOME=home)  # type: ignore[call-arg]  # as above
+        settings = Settings(ASKBOOK_HOME=home)  # type: ignore[call-arg]  # as above
         async with open_agent(settings, collection="book") as opened:
             response = await opened.ask(QUESTION, thread_id=new_id())
         return response.error.message if response.error else response.status

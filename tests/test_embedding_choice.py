@@ -28,7 +28,7 @@ def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(**variables: Any) -> Settings:
-    return Settings(_env_file=None, **variables)  # type: ignore[call-arg]  # pydantic-settings' own argument
+    return Settings(**variables)
 
 
 def profile(model: str | None) -> Profile:

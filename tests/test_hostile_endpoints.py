@@ -53,7 +53,7 @@ async def ask(agent: Agent, endpoint: Endpoint, *script: AnyReply) -> Response:
 
 
 def settings(**fields: Any) -> Settings:
-    return Settings(_env_file=None, **fields)  # type: ignore[call-arg]  # pydantic-settings' own init argument
+    return Settings(**fields)
 
 
 # --- redirects ------------------------------------------------------------------------------------------------------

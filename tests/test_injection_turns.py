@@ -141,9 +141,7 @@ def turns(home: Path) -> tuple[list[Turn], Obedient]:
     with listening(Obedient()) as model:
         key = SecretStr("sk-test")
         # The rules alone: the scripted model cannot judge.
-        settings = Settings(  # type: ignore[call-arg]  # by field names
-            _env_file=None, home=home, openai_api_key=key, openai_base_url=model.address, judge="none"
-        )
+        settings = Settings(home=home, openai_api_key=key, openai_base_url=model.address, judge="none")
 
         async def ask() -> list[list[Event]]:
             async with open_agent(settings, "default", collection="book") as agent:

@@ -28,7 +28,7 @@ def offering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offering:
     """Settings with these values, and none of the environment's."""
     for name in variables():
         monkeypatch.delenv(name, raising=False)
-    return lambda **values: Settings(_env_file=None, home=tmp_path, **values)  # type: ignore[call-arg]
+    return lambda **values: Settings(home=tmp_path, **values)
 
 
 def test_without_a_list_every_profile_is_on_offer(offering: Offering) -> None:

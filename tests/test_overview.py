@@ -71,7 +71,7 @@ async def test_a_book_says_what_it_is_about_and_suggests_a_question(tmp_path: Pa
     index = open_index(home=tmp_path, collection="book")
     await ingest([handbook], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors())
     assert await suggested(index, OnnxEmbeddings(), Bm25Encoder()) == "How many teeth does a widget have?"
-    async with open_agent(Settings(_env_file=None, home=tmp_path), collection="book") as agent:  # type: ignore[call-arg]
+    async with open_agent(Settings(home=tmp_path), collection="book") as agent:
         about = await agent.ask("What is this book about?")
         contents = await agent.ask("table of contents")
         refused = await agent.ask("Who is the chief executive of the widget company?")

@@ -194,7 +194,7 @@ async def test_a_conversation_ends_with_the_process_and_nothing_of_it_is_stored(
 
 def _openai(key: str) -> Settings:
     """Settings for OpenAI's own endpoint, which is not called."""
-    return Settings(_env_file=None, openai_api_key=SecretStr(key))  # type: ignore[call-arg]  # fields by name
+    return Settings(openai_api_key=SecretStr(key))
 
 
 def _memories(home: Path) -> list[bytes]:

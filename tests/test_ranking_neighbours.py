@@ -71,13 +71,13 @@ def test_a_count_that_is_given_is_not_exceeded() -> None:
 
 
 def test_a_count_in_the_environment_is_told_to_leave_none() -> None:
-    settings = Settings(_env_file=None, AGENT_TOP_K=4)  # type: ignore[call-arg]  # by variable
+    settings = Settings(AGENT_TOP_K=4)  # type: ignore[call-arg]  # by variable
     told = {one.key: (one.value, one.source) for one in effective("default", settings)}
     assert told["retrieval.neighbours"] == (0, "environment variable AGENT_TOP_K")
 
 
 async def test_the_answerer_that_quotes_has_the_best_passages_alone(tiny_book: Path) -> None:
-    settings = Settings(_env_file=None, ASKBOOK_HOME=tiny_book)  # type: ignore[call-arg]  # by variable
+    settings = Settings(ASKBOOK_HOME=tiny_book)  # type: ignore[call-arg]  # by variable
     async with open_services(settings) as services:
         assert services.parts("default").quotes
         assert services.parts("default").profile.retrieval.neighbours == 0

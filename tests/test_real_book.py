@@ -81,7 +81,7 @@ BESIDE: Final = (
 
 @pytest.fixture
 async def agent(physical_ai: Path) -> AsyncIterator[Agent]:
-    async with open_agent(Settings(_env_file=None, home=physical_ai)) as opened:  # type: ignore[call-arg]
+    async with open_agent(Settings(home=physical_ai)) as opened:
         yield opened
 
 

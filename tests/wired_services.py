@@ -39,7 +39,6 @@ class WiredServices:
 
 def environment(address: str | None) -> Settings:
     return Settings(
-        _env_file=None,  # type: ignore[call-arg]  # pydantic-settings' own init argument
         openai_api_key=SecretStr(KEY),
         openai_base_url=address,
         openai_model="wired-model",

@@ -99,10 +99,7 @@ class CitedPassage:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """The lines of the text, with and without the sign of a quotation, and its inline code.
-
-        A command may be shown as a block, and a block without the quotation around it.
-        """
+        """Its lines, with and without the sign of a quotation, and its inline code, which may be shown as a block."""
         spans = [self.text[start:end].strip("`") for start, end in code_spans(self.text)]
         lines = self.text.split("\n")
         inner = [line.lstrip()[2:] for line in lines if line.lstrip().startswith("> ")]
@@ -149,10 +146,7 @@ class CitedPassage:
 
 
 def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
-    """What the passages say together; with the passage and its stretch that support the sentence, if one does.
-
-    An order is contradicted, and so is a sentence that only an order, a task or a question of the passages says.
-    """
+    """What the passages say together. What only an order, a task or a question says is contradicted."""
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
     verdict = check(sentence, texts, known=known, beside=beside)
@@ -176,8 +170,7 @@ def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str
 def _dictated(sentence: str, sources: Sequence[CitedPassage], texts: Sequence[str], known: str) -> list[str]:
     """The words of a sentence that its passages have in orders alone.
 
-    Beside an order that is strong or in another language, what it dictates may come in other words, so every word
-    counts that no passage has.
+    A strong or foreign order may be followed in other words, so every word counts that no passage has.
     """
     withdrawn = [(one.text[order.start : order.end], order) for one in sources for order in one.withdrawn(sentence)]
     if not withdrawn:

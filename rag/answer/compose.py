@@ -1,8 +1,7 @@
 """Make a model's text fit to be shown: markers in one form, and no address that the book does not have.
 
-What is removed takes along the space before it and brackets that held nothing else. A removal can join its neighbours
-to something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form an unchecked marker
-or address are dropped.
+What is removed takes along the space before it and brackets that held nothing else. Its neighbours may then form
+something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form it are dropped.
 """
 
 from __future__ import annotations

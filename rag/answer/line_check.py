@@ -12,16 +12,15 @@ from rag.answer.cited_passage import CitedPassage, Finding, finding
 from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
-from rag.evidence.verdict import check
+from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english.phrases import POINTING
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
-from rag.types import OMISSION, Grounding, Passage, Quote
+from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
-_CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
@@ -47,11 +46,16 @@ class LineCheck:
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, or else by inherited ones.
+        """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
-        The line then gets the inherited markers, unless they stand in another place of the answer. A line of code
-        without any may stand in each passage.
+        The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
+        marker that holds nothing that its passages do not claims nothing.
         """
+        if line.kind == "lead" and self._counts.mode != "exact":
+            said = announced(self.composer.bare(line.marked))[1]
+            if self._said_of(said, self.composer.numbers(line.marked)).supported:
+                self.frame(line)
+                return
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
@@ -79,7 +83,8 @@ class LineCheck:
 
     def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        if not own and (line.unresolved or self._ends_with_a_sign(bare)):
+        sign = _NO_MARKER.search(bare)
+        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
             return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
         found = self._claim(bare, cited) if cited else self._anywhere(bare)
@@ -91,10 +96,7 @@ class LineCheck:
         return found
 
     def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """What the passages with these numbers say of the sentence, each alone or all together.
-
-        When one passage supports it alone, unrelated passages get no quote. Without a passage it is contradicted.
-        """
+        """What these passages say of the sentence; if one says it alone, unrelated ones get no quote."""
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
@@ -124,13 +126,12 @@ class LineCheck:
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
 
-        A clause is checked against the passages that it cites, else against all passages of the sentence together. A
-        clause with few content words may stand.
+        A clause is checked against what it cites, else against all passages of the sentence together.
         """
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = whole.quotes
         for text, numbers in parts:
-            if len(read(text).whole.telling) >= _CLAUSE:
+            if len(read(text).whole.telling) >= CLAUSE_WORDS:
                 found = self._claim(text, numbers)
                 found = found if found.supported else self._claim(text, every)
                 if not found.supported:
@@ -148,10 +149,7 @@ class LineCheck:
         return found._replace(standing="contradicted", reasons=reasons)
 
     def _code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
-        """Whether one cited passage contains every line of the code block. Indentation and fences do not count.
-
-        A block with a foreign address is not shown at all.
-        """
+        """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
         block, cited = line.text, [self._sources[number] for number in numbers]
         lines = [" ".join(one.split()) for one in block.split("\n")[1:]]
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
@@ -167,22 +165,16 @@ class LineCheck:
         standing = "unconfirmed" if verdict.supported else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
 
-    def _ends_with_a_sign(self, bare: str) -> bool:
-        """Whether the sentence ends with a sign that is meant as a citation: no passage has it."""
-        found = _NO_MARKER.search(bare)
-        return found is not None and not self.has_written(found["sign"])
-
     def frame(self, line: AnswerLine) -> None:
-        """Check a heading or lead-in, which claims nothing.
-
-        In the mode "exact" each of its words must come from the book or the user.
-        """
+        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""
         composed = self.compose(line)
         bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        if line.kind == "rule" or self._stands(bare, numbers) or _names_columns(line):
+        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
+        stands = all(word in HEADING_WORDS or key in known for key, word in read(bare).whole.telling.items())
+        if line.kind == "rule" or stands or _names_columns(line):
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
@@ -195,15 +187,6 @@ class LineCheck:
 
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
         return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
-
-    def _stands(self, frame: str, numbers: Sequence[int]) -> bool:
-        """Whether each word comes from the passages, the question or the words of all headings."""
-        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
-        return all(word in HEADING_WORDS or key in known for key, word in read(frame).whole.telling.items())
-
-    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
 
     def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
@@ -218,10 +201,6 @@ class LineCheck:
         wanted = " ".join(words.casefold().split())
         held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
         return any(wanted in text.casefold() for text in held)
-
-    def quote(self, text: str, number: int) -> Quote:
-        """The stretch of a passage that is nearest to a text."""
-        return best_quote(text, self._sources[number].text)
 
     @cached_property
     def _turn(self) -> tuple[str, ...]:

@@ -57,8 +57,8 @@ class TextPiece(NamedTuple):
 class PieceCutter:
     """Takes tokens, gives pieces. Nothing visible is lost: the joined pieces are the joined tokens.
 
-    A thought, `<think>...</think>`, begins where a piece does; such a tag within a sentence or in code is text.
-    `is_open` says of a text whether it may end within a link or a citation in words, where no piece ends.
+    A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text
+    whether it may end within a link or a citation in words, where no piece ends.
 
     >>> PieceCutter().feed("A node runs. It is a pro")
     [TextPiece(text='A node runs. ', kind='text')]

@@ -9,23 +9,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import label, make_citation, sources_footer
+from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
 from rag.text.markup import MarkedText, Segment
-from rag.types import (
-    CLOSEST,
-    UNCONFIRMED_MARK,
-    Citation,
-    CitationStyle,
-    Footer,
-    Grounding,
-    GroundingMode,
-    Passage,
-    Quote,
-)
+from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
-UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
+_HIDDEN: Final[dict[GroundingMode, tuple[str, ...]]] = {
+    "strict": ("contradicted",),
+    "exact": ("contradicted", "unconfirmed"),
+}
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 # Why sentences were removed.
 _REMOVED: Final = "nothing is left of it without what the cited passages do not have."
@@ -37,23 +30,13 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of `lines`. The mode decides which are shown (`shows`). A heading over nothing that is shown is dropped.
-
-    Of "## Nodes", "A node is Zenoh [1].", "## Topics", "A topic carries messages [1]." the second line names what no
-    passage does and is dropped. So is the heading "Nodes", since the next heading follows it.
-    """
+    """A queue of `lines`. The mode decides which are shown; a heading over nothing that is shown is dropped."""
 
     def __init__(self, mode: GroundingMode) -> None:
-        self._mode = mode
+        self._hidden = _HIDDEN.get(mode, ())
         self.lines: deque[AnswerLine] = deque()
         self._block = 0  # of the last line that is shown
         self._quotes: dict[int, Quote] = {}  # of the lines of that block
-
-    def shows(self, line: AnswerLine) -> bool:
-        """Whether the mode shows a checked line: "exact" only supported ones, "strict" all but contradicted ones."""
-        if self._mode in ("flag", "off"):
-            return True
-        return line.standing == "supported" or (self._mode == "strict" and line.standing == "unconfirmed")
 
     @property
     def open_lines(self) -> list[AnswerLine]:
@@ -61,9 +44,9 @@ class HeldLines:
         return [line for line in self.lines if line.is_open]
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """The lines that need not wait any more, each with whether it is shown, up to the first that waits.
+        """The lines before the first that waits, each with whether it is shown; all of them if they are the `last`.
 
-        `shown` says that a part of the answer is shown already; `last` that nothing follows.
+        `shown` says that a part of the answer is shown already.
         """
         while self.lines:
             goes = self._goes(shown=shown, last=last)
@@ -84,11 +67,10 @@ class HeldLines:
         if line.kind == "markers":
             return self._below(line)
         if not line.frame:
-            return self.shows(line)
-        drops = self._mode in ("strict", "exact")
+            return line.standing not in self._hidden
         if line.refusal:  # it is the whole answer or is left out
-            return not drops and (shown or any(not one.refusal for one in following) or None)
-        if not drops:
+            return not self._hidden and (shown or any(not one.refusal for one in following) or None)
+        if not self._hidden:
             return True
         if line.kind not in ("heading", "lead", "row"):
             return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
@@ -104,15 +86,14 @@ class HeldLines:
 
     def _stands(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""
-        return line.standing is not None and not line.frame and not line.waits and self.shows(line)
+        return not (line.frame or line.is_open or line.waits or line.standing in self._hidden)
 
     def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
         """A heading, lead or head of a table is shown with the first statement under it."""
         for line in following:
-            if not _is_under(frame, line):
-                return False
-            if line.waits or self._stands(line):
-                return None if line.waits else True
+            under = _is_under(frame, line)
+            if not under or line.waits or self._stands(line):
+                return None if under and line.waits else under
         return None
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
@@ -161,16 +142,23 @@ class ShownAnswer:
         return pieces
 
     def put(self, line: AnswerLine, numbers: Sequence[int], *, flagged: bool) -> None:
-        """Show a line, which cites these passages; `line.quotes` has a quote for each."""
+        """Show a line, which cites these passages."""
         self._tell_missing(line)
         gap = wider(self._gap, line.gap) if self.content else ""
         block, sign = self._prefix
         lead = gap + (line.prefix or (sign if block == line.block else ""))
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
-            self._cite(number, line.quotes[number])
-        if flagged:
-            _flag(line)
+            passage, citation = self._passages[number], self.citations.get(number)
+            quote = line.quotes.get(number) or best_quote(line.text, passage.text)
+            if citation is None:
+                self.citations[number] = make_citation(passage, quote, self._style)
+            elif quote != Quote.of(citation) and quote not in citation.occurrences:
+                citation.occurrences.append(quote)
+        if flagged:  # behind its text, below a block of code, inside the last cell of a row
+            below = f"{line.text}\n{UNCONFIRMED_MARK}"
+            beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
+            line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
@@ -204,13 +192,6 @@ class ShownAnswer:
         self.plain += plain
         self._out += [content] if content else []
 
-    def _cite(self, number: int, quote: Quote) -> None:
-        citation = self.citations.get(number)
-        if citation is None:
-            self.citations[number] = make_citation(self._passages[number], quote, self._style)
-        elif quote != Quote.of(citation) and quote not in citation.occurrences:
-            citation.occurrences.append(quote)
-
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
         if self._style == "numbered":
@@ -237,18 +218,8 @@ def wider(one: str, other: str) -> str:
     return max(other, one, key=lambda gap: gap.count("\n"))
 
 
-def _flag(line: AnswerLine) -> None:
-    """Mark a line as unconfirmed: behind its text, below a block of code, inside the last cell of a row."""
-    below = f"{line.text}\n{UNCONFIRMED_MARK}"
-    line.marked = MarkedText(below if line.kind == "code" else with_sign(line.text, UNCONFIRMED_MARK, len(line.text)))
-
-
 def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused: bool) -> Iterator[str]:
-    """One sentence for each kind of thing that was left out. For a refusal, only those that a reader can act on.
-
-    `links` counts removed addresses. `said_no`: the model denied that the book has an answer; `cut`: an incomplete
-    sentence was cut off.
-    """
+    """One sentence for each kind of thing that was left out. For a refusal, only those that a reader can act on."""
     yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
     yield from _told(links, "link", "the cited passages have no such address.")
     if not refused:
@@ -265,17 +236,9 @@ def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused:
 
 
 def _told(count: int, noun: str, why: str) -> Iterator[str]:
-    """That so many things were taken out, and why, if there were any."""
     if count == 1:
         yield f"1 {noun} was taken out: {why}"
     elif count:
         for one, several in _OF_SEVERAL:
             why = why.replace(one, several)
         yield f"{count:,} {noun}s were taken out: {why}"
-
-
-def unconfirmed_answer(passages: Iterable[Passage]) -> str:
-    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    places = [(label(one.breadcrumb or one.title), one.link) for one in passages][:CLOSEST]
-    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
-    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])

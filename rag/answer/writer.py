@@ -1,11 +1,8 @@
 """The answer while it streams: tokens come in from the model, checked sentences go out to the reader.
 
-A sentence waits until its citations are known. Without a marker of its own it is checked against the next marker in its
-paragraph and gets that marker; a heading or lead waits for what stands under it. The pieces that went out, joined, are
-the final text byte for byte.
-
-For "A node runs. It is a process [1]." the first sentence waits. The second brings the marker [1], both are checked
-against passage 1, and "A node runs [1]. It is a process [1]." goes out.
+A sentence waits until its citations are known: of "A node runs. It is a process [1]." the second brings the marker that
+both are checked against, and "A node runs [1]. It is a process [1]." goes out. A heading or lead waits for what stands
+under it.
 """
 
 from __future__ import annotations
@@ -13,32 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.answer.citations import CitationForms
+from rag.answer.citations import CitationForms, unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
-from rag.answer.shown_answer import HeldLines, ShownAnswer, notices, unconfirmed_answer
+from rag.answer.shown_answer import HeldLines, ShownAnswer, notices
 from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
-from rag.types import (
-    OMISSION,
-    CheckedSentence,
-    CitationStyle,
-    FallbackReason,
-    Footer,
-    Grounding,
-    GroundingMode,
-    Passage,
-)
+from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
-    `accepts` are the citation forms that a model may use besides `[n]`; `footer` is the list below an answer in the
-    style "numbered". With `judged` a second judge is asked about what is unconfirmed and what is no quotation.
+    `accepts` are the citation forms besides `[n]`; `footer` is the list below an answer in the style "numbered". With
+    `judged` a second judge is asked about what is no quotation.
     """
 
     refusal: str
@@ -51,13 +39,10 @@ class Manner:
 
 
 class AnswerWriter:
-    """Turns a model's tokens into checked pieces of the answer.
+    """Turns a model's tokens into checked pieces of the answer, which are `shown.content` byte for byte when joined.
 
-    `feed`, `end` and `close` return the pieces that are ready to be shown; joined, they are `shown.content`. `refused`
-    is the reason why the answer became the refusal sentence, or None.
-
-    With a second judge, doubtful sentences wait: `doubtful` counts those to ask about, `ask` takes them, and `settle`
-    takes the verdicts, in any order. Sentences that were never judged keep their standing when the answer is closed.
+    `refused` is the reason why the answer became the refusal sentence, or None. With a second judge, doubtful sentences
+    wait, and keep their standing if they were never judged when the answer is closed.
     """
 
     def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
@@ -104,7 +89,7 @@ class AnswerWriter:
         return len(self._waiting())
 
     def ask(self) -> dict[int, Claim]:
-        """Take the sentences that a second judge is to be asked about now, each with a key for its verdict."""
+        """Take these sentences, each with a key for its verdict."""
         claims = {}
         for line in self._waiting():
             claims[len(self._at_judge)] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
@@ -112,7 +97,7 @@ class AnswerWriter:
         return claims
 
     def settle(self, verdicts: Mapping[int, bool | None]) -> list[str]:
-        """Take the second judge's verdicts by key; with None, a sentence keeps its standing."""
+        """Take the judge's verdicts by key, in any order; with None, a sentence keeps its standing."""
         for key, verdict in verdicts.items():
             line = self._at_judge[key]
             if verdict is not None:
@@ -165,9 +150,7 @@ class AnswerWriter:
 
     def _is_held(self, line: AnswerLine) -> bool:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
-        if line.marked.bare.strip() == OMISSION:
-            line.frame = True
-        elif line.kind != "code" and line.is_open:
+        if line.kind != "code" and line.is_open:
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
@@ -195,13 +178,8 @@ class AnswerWriter:
         elif numbers:
             for one in above:
                 self._check.check(one, numbers)
-            if line.kind == "lead":
-                self._lead = line
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
-                self._check.frame(line)
-            else:
-                self._check.check(line)
-            self._cited = numbers
+            self._check.check(line)
+            self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -293,8 +271,6 @@ class AnswerWriter:
             if line.kind != "markers":
                 self._record(line, numbers, shown=shown)
             if shown:
-                for number in numbers:
-                    line.quotes.setdefault(number, self._check.quote(line.text, number))
                 doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
                 self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
             elif line.kind != "markers":

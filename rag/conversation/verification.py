@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import Field
 
 from rag.book import Chunk
-from rag.grounding.proof import prove
+from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK, Citation, Quote, Record, Standing
 
 CitationStatus = Literal["valid", "stale", "gone"]

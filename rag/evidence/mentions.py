@@ -1,14 +1,8 @@
 """What a sentence takes over letter by letter: numbers, names, code words and addresses. And where each of them stands.
 
-An author cannot have meant them by other words, so it is known for certain when one comes from nowhere. The same table
-holds for every kind:
-
-| it stands | verdict |
-|---|---|
-| in the cited passages, or in their titles, headings and files | none |
-| in another passage of the turn or in the question; or only its parts stand there, as those of a path that is put \
-together, of an option with another value, or of an acronym | unconfirmed |
-| nowhere | contradicted |
+An author cannot have meant them by other words, so one that stands nowhere is contradicted. It is unconfirmed if it
+stands in another passage of the turn or in the question, or if only its parts stand there, as those of a path that is
+put together, of an option with another value, or of an acronym.
 """
 
 from __future__ import annotations
@@ -28,8 +22,7 @@ from rag.types import Standing
 Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
 
 MOST_CODE: Final = 20  # code words that are named
-SHORTEST_NAME: Final = 3  # letters; shorter ones are initials
-SHORTEST_PART: Final = 3  # letters of a part by which a code word is recognised
+SHORTEST: Final = 3  # letters of a name, and of a part by which a code word is recognised
 _ADDRESS: Final = re.compile(
     r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
     r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
@@ -102,12 +95,14 @@ class Mentions:
         first, second = words
         found = _NAME.fullmatch(sentence.text, first.start, first.end)
         word = found[1] if found else ""
-        fits = first.capital and first.content and len(word) >= SHORTEST_NAME
+        fits = first.capital and first.content and len(word) >= SHORTEST
         if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
         is_name = any(word in one.words for one in self._all) and not any(forms & one.words for one in self._all)
-        is_verb = _VERBS.fullmatch(second.word) or any(_says_of(one, second.word) for one in self._cited)
+        verb = re.escape(second.word) if second.word.endswith("s") else "(?!)"
+        said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
+        is_verb = _VERBS.fullmatch(second.word) or any(said.search(one.text) for one in self._cited)
         is_subject = is_verb and not first.word.endswith(("s", "ing"))
         return word if is_name or is_subject else ""
 
@@ -119,9 +114,8 @@ class Mentions:
                 near = any(wanted.search(one.folded) for one in self._all)
                 yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
-            forms = _forms(word)
-            if not _holds(self._cited, forms):
-                yield absent("code", word, near=_holds(self._all, forms) or self._has_parts(word))
+            if not _holds(self._cited, word):
+                yield absent("code", word, near=_holds(self._all, word) or self._has_parts(word))
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
@@ -148,18 +142,12 @@ class Mentions:
         """Whether every word within a code word stands somewhere: it may have been put together from them."""
         parts = LETTERS.findall(word.casefold())
         known = all(any(part in one.parts for one in self._all) for part in parts)
-        return known and any(len(part) >= SHORTEST_PART for part in parts)
+        return known and any(len(part) >= SHORTEST for part in parts)
 
 
 def absent(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
-
-
-def _says_of(text: ReadText, verb: str) -> bool:
-    """Whether the text has a name or "it" before a verb such as "weighs"."""
-    before = rf"\b(?:[A-Z]\w*|it|that|which|who) {re.escape(verb)}\b"
-    return verb.endswith("s") and re.search(before, text.text) is not None
 
 
 def _has_name(texts: Sequence[ReadText], name: str) -> bool:
@@ -185,17 +173,16 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
     At such a beginning, English words are left out.
     """
     text = sentence.text
-    spans = [match.span() for match in _SPAN.finditer(text)]
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
-        match = _NAME.fullmatch(text, token.start, token.end)
-        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST_NAME:
+        match = _NAME.fullmatch(prose, token.start, token.end)
+        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
-        in_code = any(start <= token.start < end for start, end in spans)
         explained = begins and word.istitle()
-        if not in_code and not (begins and is_english(word.casefold())) and (token.is_name or not explained):
+        if not (begins and is_english(word.casefold())) and (token.is_name or not explained):
             found[word] = token.key, found.get(word, ("", False))[1] or not explained
     return found
 
@@ -213,16 +200,10 @@ def code_words(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _forms(word: str) -> list[str]:
-    """A code word as written, without a call's arguments or closing mark, and without a shell prompt."""
+def _holds(texts: Sequence[ReadText], word: str) -> bool:
+    """Whether a text holds a code word, as written, or without arguments or closing mark, or without shell prompt."""
     plain = " ".join(word.split())
-    bare = _CALL_OR_MARK.sub("", plain).strip()
-    forms = [plain, bare, _PROMPT.sub("", plain)]
-    return list(dict.fromkeys(form for form in forms if form))
-
-
-def _holds(texts: Sequence[ReadText], forms: Sequence[str]) -> bool:
-    """Whether a text holds a code word in one of its forms."""
+    forms = {plain, _CALL_OR_MARK.sub("", plain).strip(), _PROMPT.sub("", plain)} - {""}
     return any(_stands(one.spaced, form) for one in texts for form in forms)
 
 

@@ -1,6 +1,5 @@
-"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, half an hour is 30 minutes.
+"""Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, "the 1990s" 1990 with the unit "decade".
 
-A quantity is a value and its unit. "$5" and "5 dollars" are the same, and "the 1990s" is 1990 with the unit "decade".
 Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quarter, "twice a day" and "every 12 hours".
 """
 
@@ -24,16 +23,14 @@ _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is com
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
 _SECOND: Final = "second"
-_NO_TOKEN: Final = Token(0, 0, " ", "", 0.0, False, False, False)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit, at tokens `first..last`. `unit` is "" without one.
+    """A number with its unit, or "", at tokens `first..last`.
 
-    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of
-    its kind, with that unit: (1800, "second") for half an hour and for "twice an hour". It is None for a version or
-    another number that is not plain. `rounded`: "about" or the like stands before it.
+    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of its kind,
+    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like stands before it.
     """
 
     first: int
@@ -47,16 +44,13 @@ class Quantity:
     def same(self, other: Quantity) -> bool:
         """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
         if self.unit not in ("decade", "century") or other.unit or not other.is_year:
-            return self.value == other.value or self._as_large(other)
+            return self.value == other.value or self.size == other.size is not None
         year = int(other.value)
         return self.value == str(year // 10 * 10 if self.unit == "decade" else (year + 99) // 100)
 
     def fits(self, other: Quantity) -> bool:
         """Whether the units are the same, or one has none, or the sizes are the same."""
-        return not self.unit or not other.unit or self.unit == other.unit or self._as_large(other)
-
-    def _as_large(self, other: Quantity) -> bool:
-        return self.size is not None and self.size == other.size
+        return not self.unit or not other.unit or self.unit == other.unit or self.size == other.size is not None
 
     def measures_as(self, other: Quantity) -> bool:
         """Whether both have units of one kind, such as kilograms and pounds."""
@@ -68,10 +62,6 @@ class Quantity:
             return False
         differs = abs(self.size[0] - other.size[0])
         return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
-
-    def rivals(self, other: Quantity) -> bool:
-        """Whether the other could stand in the place of this one."""
-        return not other.vague and self.unit == other.unit and self.is_year == other.is_year
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -100,13 +90,18 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     return tuple(found)
 
 
-def _at(tokens: Sequence[Token], index: int) -> Token:
-    """The token at an index; one without a word beyond the end."""
-    return tokens[index] if 0 <= index < len(tokens) else _NO_TOKEN
+def _word(tokens: Sequence[Token], index: int) -> str:
+    """The word of the token at an index; " " beyond the end."""
+    return tokens[index].word if 0 <= index < len(tokens) else " "
+
+
+def _read(tokens: Sequence[Token], at: int) -> _Number | None:
+    word = _word(tokens, at)
+    return _digits(word) if word[0].isdigit() else _spelt(tokens, at)
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    read = _digits(tokens[at].word) if tokens[at].digits else _spelt(tokens, at)
+    read = _read(tokens, at)
     if read is None:
         return None
     number, length, unit, vague = read
@@ -118,7 +113,7 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if isinstance(number, str):
         return Quantity(at, last, number, unit, vague)
     number *= 10**power
-    rounded = any(_at(tokens, at - step).word in numerals.ROUNDED for step in (1, 2))
+    rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
     return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
 
 
@@ -134,8 +129,8 @@ def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
 
 def _per(tokens: Sequence[Token], last: int) -> str:
     """The unit of time behind "a", "per" or "/", or behind "times a"; else ""."""
-    at = last + 1 + (_at(tokens, last + 1).word == "times")
-    unit = numerals.units().get(_at(tokens, at + 1).word, "") if _at(tokens, at).word in numerals.PER else ""
+    at = last + 1 + (_word(tokens, last + 1) == "times")
+    unit = numerals.units().get(_word(tokens, at + 1), "") if _word(tokens, at) in numerals.PER else ""
     return unit if numerals.sizes().get(unit, (0, 0, ""))[2] == _SECOND else ""
 
 
@@ -154,20 +149,20 @@ def _digits(word: str) -> _Number | None:
 
 def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     """A number in words, such as "twenty-five", "third", "half an" or "twice" before "a day"."""
-    word, next_word = _at(tokens, at).word, _at(tokens, at + 1).word
+    word, next_word = _word(tokens, at), _word(tokens, at + 1)
     if word in numerals.ORDINALS:
         return Fraction(numerals.ORDINALS[word]), 1, "", word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
         return numerals.FRACTIONS[word], 1 + (next_word in ("a", "an")), "part", True
     if word in numerals.TIMES and _per(tokens, at):
         return Fraction(numerals.TIMES[word]), 1, "", False
-    if word not in numerals.SMALL and not (word in numerals.SCALES and _at(tokens, at - 1).word == "a"):
+    if word not in numerals.SMALL and not (word in numerals.SCALES and _word(tokens, at - 1) == "a"):
         return None
     value, last = _summed(tokens, at)
-    if [_at(tokens, last + step).word for step in (1, 2, 3)] == ["and", "a", "half"]:
+    if [_word(tokens, last + step) for step in (1, 2, 3)] == ["and", "a", "half"]:
         return value + Fraction(1, 2), last + 4 - at, "", False
-    after = last + 1 + (_at(tokens, last + 1).word == "-")
-    if last == at and (part := numerals.PARTS.get(_at(tokens, after).word)):
+    after = last + 1 + (_word(tokens, last + 1) == "-")
+    if last == at and (part := numerals.PARTS.get(_word(tokens, after))):
         return Fraction(value, part), after + 1 - at, "part", False
     return Fraction(value), last + 1 - at, "", word == "one" and last == at
 
@@ -185,7 +180,7 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
             total, current = total + current * 1000, 0
         elif value is not None and (current % 100 == 0 or (current % 10 == 0 and value < 10 and current % 100 >= 20)):
             current += value
-        elif word in ("-", "and") and current and current % 10 == 0 and _at(tokens, index + 1).word in numerals.SMALL:
+        elif word in ("-", "and") and current and current % 10 == 0 and _word(tokens, index + 1) in numerals.SMALL:
             continue
         else:
             break
@@ -195,40 +190,39 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
 
 def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     """The power of ten of the multiplier after a number ("1.2 million", "5-billion"), and its last token."""
-    at = last + 1 + (_at(tokens, last + 1).word == "-")
-    word = _at(tokens, at).word
+    at = last + 1 + (_word(tokens, last + 1) == "-")
+    word = _word(tokens, at)
     return (numerals.MULTIPLIERS[word], at) if word in numerals.MULTIPLIERS and len(word) > 2 else (0, last)
 
 
 def _unit_of_range(tokens: Sequence[Token], last: int) -> str:
     """The unit of the second number of a range, which the first has too: "4 to 6 hours"; "" for none."""
-    second = _at(tokens, last + 2)
-    if _at(tokens, last + 1).word not in numerals.TO:
+    if _word(tokens, last + 1) not in numerals.TO:
         return ""
-    read = _digits(second.word) if second.digits else _spelt(tokens, last + 2)
+    read = _read(tokens, last + 2)
     return _unit(tokens, last + 2, last + 1 + read[1])[1] or read[2] if read else ""
 
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
-    if unit := numerals.CURRENCIES.get(_at(tokens, first - 1).word):
+    if unit := numerals.CURRENCIES.get(_word(tokens, first - 1)):
         return last, unit
-    at = last + 1 + (_at(tokens, last + 1).word in ("-", "‑", "–"))
-    dimension = numerals.AREAS_AND_VOLUMES.get(_at(tokens, at).word, "")
+    at = last + 1 + (_word(tokens, last + 1) in ("-", "‑", "–"))
+    dimension = numerals.AREAS_AND_VOLUMES.get(_word(tokens, at), "")
     at += bool(dimension)
-    if _at(tokens, at).word in ("°", "degrees"):
-        scale = numerals.units().get("°" + _at(tokens, at + 1).word[:1], "")
-        return (at + 1, scale) if scale and _at(tokens, at + 1).word in (scale, scale[0]) else (at, "degree")
-    if _at(tokens, at).word == "per" and _at(tokens, at + 1).word == "cent":
+    if _word(tokens, at) in ("°", "degrees"):
+        scale = numerals.units().get("°" + _word(tokens, at + 1)[:1], "")
+        return (at + 1, scale) if scale and _word(tokens, at + 1) in (scale, scale[0]) else (at, "degree")
+    if _word(tokens, at) == "per" and _word(tokens, at + 1) == "cent":
         return at + 1, "%"
-    unit = numerals.units().get(_at(tokens, at).word)
+    unit = numerals.units().get(_word(tokens, at))
     return (at, dimension + unit) if unit else (last, "")
 
 
 def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
     is_few = quantity.value in ("2", "3") and not tokens[quantity.first].digits and not quantity.unit
-    return is_few and _at(tokens, quantity.first - 1).word in numerals.POINTERS
+    return is_few and _word(tokens, quantity.first - 1) in numerals.POINTERS
 
 
 def years_apart(quantity: Quantity, others: Sequence[Quantity]) -> bool:
@@ -241,10 +235,7 @@ def years_apart(quantity: Quantity, others: Sequence[Quantity]) -> bool:
 
 
 def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether the number counts a list behind it: "three systems: Linux, Windows and macOS", "two systems, A and B".
-
-    `known` are the keys of the passages; they must hold every content word of the list.
-    """
+    """Whether it counts a list behind it, "two systems, A and B", each content word of which is in `known`."""
     begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
     if begin is None or quantity.unit:
         return False

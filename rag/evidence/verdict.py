@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from rag.evidence.alignment import score
-from rag.evidence.doubts import Comparison
+from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.reading import TextLine, read
 from rag.evidence.word_contexts import Sources, Word, share_held
@@ -32,6 +31,8 @@ QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
 
+_UNREAD: Final[Reason] = ("unconfirmed", "language: it is not in English, so it was not checked")
+_sources: Final = lru_cache(maxsize=32)(Sources)  # the sentences of a paragraph cite the same few passages
 _FIRST_WORD: Final = re.compile(r"\A[a-z]+(?![\w.(:/=]|-[\w-])")  # and no code word, such as `state_text` or `uv.lock`
 _MARKER: Final = re.compile(r"(`[^`\n]*`)|[\[【]\^?\d{1,3}(?:[,\s–-]{1,3}\^?\d{1,3}){0,20}[\]】]")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,80}\*\*:?\s*$")
@@ -46,17 +47,16 @@ class Verdict:
 
     `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
     "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
-    is not supported, each as "kind: what". The kinds are number, unit, name, code, address, negation, comparison,
-    distant and language. A supported sentence has no reasons.
+    is not supported, each as "kind: what"; kinds are number, unit, name, code, address, negation, comparison, distant
+    and language.
 
-    `sort` is "claim" for a sentence that states something, else "heading", "lead" ("The steps are:"), "code" for a
-    fenced block, or "remark" about the conversation or about what the passages do not say. Only claims need support,
-    but the numbers and the code of every sort are looked up, and a heading or a lead may hold one content word at most
-    that no passage has.
+    `sort` is "claim" for what states something, else "heading", "lead" ("The steps are:"), "code" for a fenced block,
+    or "remark" about the conversation or what the passages do not say. Only claims need support, but the numbers and
+    code of every sort are looked up, and a heading or lead may hold one content word at most that no passage has.
 
-    `passage` is the index of the passage, and `start` and `end` the place in it, in code points, of the one sentence
-    that supports a claim best; None, 0 and 0 if there is none. `score` is the share of the sentence, by weight, that
-    the passages hold, 0 to 1.
+    `passage` is the index of the passage, `start` and `end` the place in it, in code points, of the one sentence that
+    supports a claim best; None, 0 and 0 if there is none. `score` is the share of the claim, by weight, that the
+    passages hold, 0 to 1.
     """
 
     standing: Standing
@@ -80,10 +80,10 @@ class Verdict:
 def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Sequence[str] = ()) -> Verdict:
     """Whether the passages that a sentence of an answer cites support it.
 
-    `sentence` may have its markers or not; `passages` are the texts as shown. `known` is text above the passages
-    (titles, headings, breadcrumbs): the sentence may use its names, but it supports no claim by itself. `beside` are
-    texts that are not cited, such as the other passages of the turn and the question: what stands there is unconfirmed
-    and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is one text.
+    `known` is text above the passages, such as titles: the sentence may use its names, but it supports no claim by
+    itself. `beside` are texts that are not cited, such as the other passages and the question: what stands there is
+    unconfirmed and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is
+    one text.
 
     >>> verdict = check("Atlas weighs 98 kg.", ["Atlas is a robot. It weighs 89 kg."])
     >>> verdict.supported, verdict.reasons
@@ -92,19 +92,24 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     require_texts(passages)
     sources = _sources(tuple(passages), known)
     mentions = Mentions(sources.texts, beside)
-    if is_code(sentence):
+    if _FENCE.match(sentence):
         return _verdict(mentions.block(sentence), "code")
     if len(sentence) > LONGEST_TEXT:
         return _verdict([("contradicted", "distant: it is too long for one sentence")], "claim")
     sort, text = claim_of(sentence)
     line = read(text).whole
     if sources.foreign(text):
-        return _judged_foreign(text, Comparison(line, sources), mentions)
+        claim = Comparison(line, sources)
+        share = share_held(claim.words)
+        found = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
+        return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
         missing = Comparison(line, sources).absent(text, mentions)
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
-    pieces = [Comparison(piece, sources) for piece in _pieces(text, line)]
+    cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
+    lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
+    pieces = [Comparison(piece, sources) for piece in lines]
     against = [reason for piece in pieces for reason in _against(text, piece, mentions)]
     return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
 
@@ -113,12 +118,6 @@ def require_texts(passages: Sequence[str]) -> None:
     """Raise `TypeError` for one text in place of a list: each of its letters would be a passage."""
     if isinstance(passages, str | bytes):
         raise TypeError("passages must be a list of texts, not one text: put it into a list.")
-
-
-@lru_cache(maxsize=32)
-def _sources(passages: tuple[str, ...], known: str) -> Sources:
-    """The passages, indexed. The result is cached, since the sentences of a paragraph cite the same few."""
-    return Sources(passages, known)
 
 
 def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = None, share: float = 0.0) -> Verdict:
@@ -137,27 +136,12 @@ def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = Non
     return Verdict(standing, tuple(reversed(reasons.values())), sort, passage, start, end, score)
 
 
-def _judged_foreign(text: str, claim: Comparison, mentions: Mentions) -> Verdict:
-    """A sentence that English rules cannot read: a quotation is supported, and what is certainly absent is so."""
-    share = share_held(claim.words)
-    absent = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
-    unread: Reason = "unconfirmed", "language: it is not in English, so it was not checked"
-    return _verdict([*absent, unread] if share < QUOTED else absent, "claim", claim, share)
-
-
-def is_code(sentence: str) -> bool:
-    """Whether it is a fenced block."""
-    return bool(_FENCE.match(sentence))
-
-
 def claim_of(sentence: str) -> tuple[Sort, str]:
     """The sort of a sentence, and its text without markers, bullets and the phrases around its claim.
 
     >>> claim_of("- According to the text, Atlas walks [1].")
     ('claim', 'Atlas walks .')
     """
-    if is_code(sentence):
-        return "code", sentence
     text = _MARKER.sub(lambda found: found[1] or "", sentence).strip()  # brackets in code, `list[0]`, are no marker
     if _HEADING.match(text):
         return "heading", text.lstrip("# ").strip("* ")
@@ -199,13 +183,6 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
         strange = [t.word for t in words if t.key not in sources.holders and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
-
-
-def _pieces(text: str, claim: TextLine) -> list[TextLine]:
-    """A sentence; a long one in pieces, since the check of one takes time in proportion to the square of its length."""
-    starts = [claim.tokens[index].start for index in range(0, len(claim.tokens), LONGEST)]
-    ends = [*starts[1:], len(text)]
-    return [TextLine(text, *piece) for piece in zip(starts, ends, strict=True)] if len(starts) > 1 else [claim]
 
 
 def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:

@@ -51,6 +51,8 @@ class Sources:
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
         self.texts = [read(text) for text in (*passages, above) if text]
+        text = "\n".join(one.text for one in self.texts)
+        self._foreign, self._words = is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
         self.known = frozenset(read(above).whole.places)
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
@@ -69,16 +71,9 @@ class Sources:
                 self.lines.append(line)
                 self.homes.append(home)
 
-    @cached_property
-    def _language(self) -> tuple[bool, frozenset[str]]:
-        """Whether they are in another language than English, and their words."""
-        text = "\n".join(one.text for one in self.texts)
-        return is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
-
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""
-        foreign, words = self._language
-        return foreign or is_foreign(sentence, words)
+        return self._foreign or is_foreign(sentence, self._words)
 
     def around(self, number: int) -> Iterator[TextLine]:
         """The lines before and after a line, in the same passage."""
@@ -130,9 +125,8 @@ class WordContexts:
     def _fit(self, first: int, last: int, number: int, at: int) -> float:
         """How much of what surrounds tokens `first..last` of the sentence surrounds token `at` of a line, 0 to 1.
 
-        A weighted mean over the other words of the sentence. A word weighs more the nearer it stands to the tokens. Its
-        value is 1 if the line holds it at the same distance and on the same side, at least 0.4 if the line holds it
-        elsewhere, 0.3 if only an adjacent line or a heading holds it, else 0.
+        A weighted mean over the other words. A word weighs more the nearer it stands to the tokens, and counts 1 if the
+        line holds it at the same distance, less elsewhere, and least if only an adjacent line or a heading holds it.
         """
         total, weights = self._weights(first, last)
         held = 0.0
@@ -166,10 +160,7 @@ class WordContexts:
         return [self.best(word.index, word.index, self.sites([word.key])) for word in self.words]
 
     def usual(self, index: int) -> float:
-        """How well the words around a token fit their own best places, 0 to 1.
-
-        Near 1 if the sentence is copied from a passage, low if it is a paraphrase.
-        """
+        """How well the words around a token fit their own best places: near 1 in a copy, low in a paraphrase."""
         total = held = 0.0
         for word, best in zip(self.words, self._bests, strict=True):
             if word.index != index:

@@ -1,8 +1,4 @@
-"""Tokens of a text: offset, stem, weight and kind of each.
-
-Tokenized text ("did n't", "6 - 7 %", "world 's") and running text give the same tokens. One regular expression cuts the
-text, in time linear in its length.
-"""
+"""Tokens of a text, the same of tokenized text ("did n't", "world 's") and running text, in linear time."""
 
 from __future__ import annotations
 
@@ -66,7 +62,9 @@ class Token:
         """Whether it is taken for a name: a capitalized content word, and uncommon if it begins a sentence."""
         if not self.capital or self.digits or not self.content or len(self.word) < 2 or self.word in TITLES:
             return False
-        return not self.first or (self.weight >= UNCOMMON and not _is_common(self.word))
+        if not self.first or self.weight < UNCOMMON:
+            return not self.first
+        return not self.word.endswith(COMMON_ENDINGS) and not (self.word.endswith("s") and is_english(self.word[:-1]))
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ...]:
@@ -129,11 +127,6 @@ def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
     parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
-
-
-def _is_common(word: str) -> bool:
-    """Whether a word merely begins a sentence, by its ending: "Landlords", "Negotiation"."""
-    return word.endswith(COMMON_ENDINGS) or (word.endswith("s") and is_english(word[:-1]))
 
 
 def key_of(word: str) -> str:

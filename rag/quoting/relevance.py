@@ -21,7 +21,7 @@ from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable,
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
 from rag.text.english.speech_acts import QuestionShape, shape
-from rag.text.terms import Term, in_language, keys, respelt_terms, terms, weigh, with_abbreviations
+from rag.text.terms import Term, in_language, keys, respelt_terms, terms, told_apart, weigh, with_abbreviations
 from rag.text.vocabulary import is_english, is_foreign, language_of
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
@@ -92,7 +92,7 @@ def read(
     texts = [f"{passage.title}\n{passage.text}" for passage in passages]
     wanted = with_abbreviations(terms(question), texts)
     if foreign:
-        wanted = in_language(language_of(written), wanted, question, written)
+        wanted = told_apart(in_language(language_of(written), wanted, question, written), question, everything)
     asked = shape(question)
     wanted, question = respelt_terms(wanted, question, texts, everything)
     missing = _missing(wanted, everything, message=asked.message)

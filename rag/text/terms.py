@@ -24,7 +24,10 @@ _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
 _CODE: Final = re.compile(r"`([^`]+)`")
-_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+MOST_ASKING: Final = 3  # characters at one end of a question without spaces that may only ask
+_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_LATIN: Final = re.compile(r"[a-z][a-z0-9]+")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 _GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
 
@@ -94,8 +97,8 @@ def terms(question: str) -> list[Term]:
             continue
         capital = index > 0 and word[0].isupper() and not title_case
         named = capital or word in code or _looks_like_code(word)
-        for part in (_bigrams(word) or [word]) if _CJK.search(word) else [word]:
-            term = _term(part, named)
+        for part in _parts_without_spaces(word) if _CJK.search(word) else [word]:
+            term = _term(part, named if part == word else _is_name(part))
             found.setdefault(term.forms, term)
     return list(found.values()) or list({term.forms: term for term in asking or soft}.values())
 
@@ -208,12 +211,45 @@ def _keys_of(word: str) -> frozenset[str]:
         found.update((stem(piece), f"={piece}"))
     if _CJK.search(word):
         found.update(_bigrams(joined))
+        found.update(key for other in _LATIN.findall(small) for key in (stem(other), f"={other}"))
     return frozenset(found)
 
 
 def _pieces(word: str) -> list[str]:
     """Stems of the parts of a compound such as "base_link" or "useNativeDriver"; a plain word has one."""
     return [stem(part.lower()) for piece in _PIECE.findall(word) for part in _CAMEL.findall(piece)]
+
+
+def _parts_without_spaces(word: str) -> list[str]:
+    """The pairs of characters of a word without spaces, and the words of other scripts within it.
+
+    >>> _parts_without_spaces("安装器Python")
+    ['安装', '装器', 'Python']
+    """
+    runs = [match[0] for match in _RUN.finditer(word)]
+    return [part for run in runs for part in ((_bigrams(run) or [run]) if _CJK.match(run) else [run])]
+
+
+def _is_name(part: str) -> bool:
+    return _CJK.match(part) is None and (part[0].isupper() or _looks_like_code(part))
+
+
+def told_apart(wanted: list[Term], question: str, known: frozenset[str]) -> list[Term]:
+    """The terms of a question in a script without spaces, as far as the text with the keys in `known` tells them apart.
+
+    A pair of characters that the text lacks between two of its words is no word. What it lacks at one end of the
+    question asks ("如何", "是什么"), like the first word of a question in another language, if it is short and no
+    longer than what the text has.
+    """
+    spans = [(m.start() + i, pair) for m in _CJK.finditer(question) for i, pair in enumerate(_bigrams(m[0]))]
+    held = {at for begin, pair in spans if pair in known for at in (begin, begin + 1)}
+    if not held:
+        return wanted
+    every = {at for begin, _ in spans for at in (begin, begin + 1)}
+    ends = {at for at in every if at < min(held)} or {at for at in every if at > max(held)}
+    asking = ends if len(ends) <= min(MOST_ASKING, len(held)) else set()
+    kept = {pair for begin, pair in spans if pair in known or not {begin, begin + 1} <= held | asking}
+    return [term for term in wanted if term.word not in {pair for _, pair in spans} - kept] or wanted
 
 
 def _bigrams(word: str) -> list[str]:

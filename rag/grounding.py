@@ -1,4 +1,4 @@
-"""What a turn does to a finished answer, over plain strings."""
+"""The proof of an answer, and the check of one sentence: plain strings in, no model, no network."""
 
 from __future__ import annotations
 
