@@ -1,7 +1,4 @@
-"""The answer as a reader sees it: the lines that are shown, joined, with citations in the profile's style, and notices.
-
-Lines wait until it is known whether they are shown, which their standing, the mode and the lines below them decide.
-"""
+"""The answer as a reader sees it: the lines that are shown, with citations in the profile's style, and notices."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of `lines`. The mode decides which are shown; a heading over nothing that is shown is dropped."""
+    """A queue of `lines`. Their standing, the mode and the lines below decide which are shown."""
 
     def __init__(self, mode: GroundingMode) -> None:
         self._hidden = _HIDDEN.get(mode, ())
@@ -132,8 +129,7 @@ class ShownAnswer:
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
         self._missing: list[AnswerLine] = []  # items and lead-ins that were left out since the last line
         self._run = 0  # of the last line
-        self.content = ""
-        self.plain = ""
+        self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
 
     def take_out(self) -> list[str]:
