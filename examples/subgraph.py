@@ -1,4 +1,4 @@
-"""askbook as a node of your own LangGraph graph: `python examples/subgraph.py`."""
+"""askbook as a node of your own LangGraph graph: `python -m examples.subgraph`."""
 
 import asyncio
 

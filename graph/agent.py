@@ -124,7 +124,7 @@ class Agent:
 
         `messages` are questions and answers, a question last. Nothing is stored.
         """
-        request = Request(new_id(), checked_context(context), metadata or {})
+        request = Request(new_id(), checked_context(context), checked_metadata(metadata))
         question = messages[-1].text if messages else ""
         return self._runs.ask(request, question, messages[:-1], stored=False)
 

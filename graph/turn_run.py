@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -66,9 +67,11 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     try:
         if metadata:
             form = TypeAdapter(dict[str, JsonValue])
-            json.dumps(form.validate_python(metadata, strict=True), allow_nan=False).encode()
-    except (ValidationError, ValueError):  # a value that JSON does not have
-        raise UsageError("The metadata are not a mapping from text to JSON values.") from None
+            json.dumps(form.validate_python(metadata, strict=True), allow_nan=False, ensure_ascii=False).encode()
+            JsonPlusSerializer().dumps_typed(metadata)
+    except (ValidationError, ValueError, TypeError):  # what JSON or UTF-8 lacks; an integer that cannot be stored
+        message = "The metadata are not a mapping from text to JSON values with integers of at most 64 bits."
+        raise UsageError(message) from None
     return metadata or {}
 
 

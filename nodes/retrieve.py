@@ -70,7 +70,7 @@ from rag.prompt.tool import (
 )
 from rag.search.retriever import parse_filter, search
 from rag.text.markup import plain_lines
-from rag.text.vocabulary import is_strange, respelt, vocabulary
+from rag.text.vocabulary import is_foreign, is_strange, respelt, vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
 
@@ -113,6 +113,9 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
                 neighbours=parts.profile.retrieval.neighbours,
             )
             found = await find(turn["question"], rewrite=turn.get("rewrite", ""))
+            if parts.english_only and context_of(runtime).score_threshold is None and _is_in_another(turn, found):
+                every = await find(turn["question"], threshold=0.0)
+                found = every if _is_in_another(turn, every) else found
             if written := await _as_the_book_spells(turn, found, parts):
                 found = interleaved(await find(written), found)
             record = found.retrieval.model_dump(mode="json")
@@ -125,6 +128,12 @@ def make_retrieve(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
             }
 
     return retrieve
+
+
+def _is_in_another(turn: Turn, found: Found) -> bool:
+    """Whether what was found, or else the question, is in another language than English."""
+    text = "\n".join(passage.text for passage in found.passages)
+    return is_foreign(text or turn["question"], fewest=1)
 
 
 async def _as_the_book_spells(turn: Turn, found: Found, parts: Parts) -> str:

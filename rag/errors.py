@@ -33,6 +33,7 @@ _TRY_AGAIN: Final = " Please try again."
 _WAIT: Final = re.compile(r" Please wait \d+ seconds and try again\.$")
 _CLEAR: Final = " Type 'clear' to start fresh."
 RATE_LIMIT_SECONDS: Final = 10  # shown to the user when the provider names no time
+LONGEST_WAIT: Final = 86_400  # seconds; a service that names a longer time, up to 1e308, is not waited for anyway
 
 
 class AskbookError(Exception):
@@ -61,7 +62,7 @@ class AskbookError(Exception):
         self.hint = hint
         self.retryable = retryable
         self.shown = False
-        self.retry_after = math.ceil(retry_after) if retry_after is not None else None
+        self.retry_after = math.ceil(min(retry_after, LONGEST_WAIT)) if retry_after is not None else None
         self.requested_wait = self.retry_after
         if error_type == "rate_limit" and self.retry_after is None and code not in _LASTING:
             self.retry_after = RATE_LIMIT_SECONDS

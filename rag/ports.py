@@ -263,7 +263,8 @@ class Parts:
     `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `dialect` holds the
     options that the endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where
     they run. `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may
-    choose, and `chosen` is the one that it has chosen.
+    choose, and `chosen` is the one that it has chosen. With `english_only`, what is in another language is quoted
+    whatever its score: the embedding model knows English alone, and the operator has set no threshold.
     """
 
     profile: Profile
@@ -278,6 +279,7 @@ class Parts:
     judge: Judge | None = None
     models: tuple[str, ...] = ()
     chosen: str = ""
+    english_only: bool = False
 
     @property
     def quotes(self) -> bool:

@@ -26,6 +26,7 @@ from rag.books.book_settings import (
     vector_cache,
 )
 from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
+from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
@@ -180,6 +181,9 @@ class LiveServices:
             collection=self.index.collection,
             judge=self.judge,
             models=self._offered,
+            english_only=answerer.quoter is not None
+            and self.settings.agent_score_threshold is None
+            and (self.embedder.model_id, self._given.retriever) == (PACKAGED, None),
         )
 
     def _searcher(self, profile: Profile, tool_name: str) -> Searcher:

@@ -1,8 +1,8 @@
 """The fault matrix: what can fail, how a test makes it fail, and what the user must be told.
 
-A row is a `Fault`. `check` runs one cell of it over a `Stage`, an agent with its real clients whose services are
-scripted servers of `tests.wire`: the fault is there for one turn, first or later in its conversation, and then it is
-gone. Whatever the row, a cell holds when
+A row is a `Fault`. `check` runs it over a `Stage`, an agent with its real clients whose services are scripted servers
+of `tests.wire`: the fault is there for one turn, the first of its conversation and once more a later one, and then it
+is gone. Whatever the row, it holds when each time
 
 - the response is an error of the row's type and code, with the exact sentence, and the command line would exit with 1,
 - the service was asked as often as the row says,
@@ -110,24 +110,23 @@ def refuses_connections(server: str = "model") -> Provoke:
     return lambda stage: away(stage.servers[server])
 
 
-async def check(stage: Stage, fault: Fault, thread: str, log: pytest.LogCaptureFixture, *, later: bool) -> None:
-    """One cell of the matrix."""
-    if later:
-        assert stage.normal(await stage.ask(thread))
-    before = len(stage.servers[fault.server].requests)
-    with fault.provoke(stage):
-        response = await stage.ask(thread, "What is a wrecked widget?", fault.profile)
-    asked = len(stage.servers[fault.server].requests) - before
-    _is_told(response, fault)
-    assert fault.asked is None or asked == fault.asked
-    assert response.turn_number == 1 + later
-    await _is_clean(stage, thread, log)
-    after = await stage.ask(thread)
-    assert stage.normal(after), after.error
-    assert after.turn_number == 2 + later
-    assert "wrecked" not in str(stage.servers["model"].requests[-1].body)
-    _tells_no_secret(stage, str(stage.events))
-    stage.events.clear()
+async def check(stage: Stage, fault: Fault, thread: str, log: pytest.LogCaptureFixture) -> None:
+    """One row of the matrix."""
+    for earlier in (0, 2):
+        before = len(stage.servers[fault.server].requests)
+        with fault.provoke(stage):
+            response = await stage.ask(thread, "What is a wrecked widget?", fault.profile)
+        asked = len(stage.servers[fault.server].requests) - before
+        _is_told(response, fault)
+        assert fault.asked is None or asked == fault.asked
+        assert response.turn_number == 1 + earlier
+        await _is_clean(stage, thread, log)
+        after = await stage.ask(thread)
+        assert stage.normal(after), after.error
+        assert after.turn_number == 2 + earlier
+        assert "wrecked" not in str(stage.servers["model"].requests[-1].body)
+        _tells_no_secret(stage, str(stage.events))
+        stage.events.clear()
 
 
 def _is_told(response: Response, fault: Fault) -> None:

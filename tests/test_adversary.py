@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rag.answer.citations import UNCONFIRMED
 from rag.answer.pieces import PieceCutter
-from rag.answer.shown_answer import UNCONFIRMED
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Quote

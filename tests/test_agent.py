@@ -334,6 +334,9 @@ async def test_the_file_holds_no_text_of_a_foreign_exception(tmp_path: Path) -> 
         ("What is a node?", {"metadata": [1]}, "usage"),
         ("What is a node?", {"metadata": {1: "a"}}, "usage"),
         ("What is a node?", {"metadata": {"a": object()}}, "usage"),
+        ("What is a node?", {"metadata": {"a": [2**64]}}, "usage"),
+        ("What is a node?", {"metadata": {"a": "\ud800"}}, "usage"),
+        ("What is a node?", {"metadata": {"\ud800": 1}}, "usage"),
     ],
 )
 async def test_a_value_of_another_type_is_wrong_usage(question: Any, options: dict[str, Any], code: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.shown_answer import UNCONFIRMED
+from rag.answer.citations import UNCONFIRMED
 from rag.answer.writer import AnswerWriter, Manner
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Passage

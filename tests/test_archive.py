@@ -96,8 +96,13 @@ def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
 
 
 async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    asked = await converse(machine, MANY)
+    machine = Machine(memory=memory, profile=limited(max_messages=2 * MANY))
+    asked = await converse(machine, MANY - 1)
+    # Messages are counted with those in the archive.
+    machine.model.script += [ANSWER]
+    asked.append(f"Question {MANY}?")
+    (notice,) = (await machine.agent.ask(asked[-1], thread_id="t")).notices
+    assert f"{2 * MANY + 1} messages" in notice
     assert len(turns((await machine.state())["messages"])) < WINDOW + BLOCK
     assert await questions(machine) == asked
     # An archived turn keeps its citations.
@@ -111,6 +116,15 @@ async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memor
     assert whole["turn_count"] == MANY
     # A prompt sees no turn twice.
     assert all(machine.prompt().count(f"Question {number}?") <= 1 for number in range(1, MANY + 1))
+    # After some turns are taken back it goes on with the right number.
+    for _ in range(WINDOW + 1):
+        assert await machine.agent.undo("t") == asked.pop()
+    machine.model.script[:] = [ANSWER] * MANY
+    again = [f"Again {n}?" for n in range(MANY)]
+    numbers = [(await machine.agent.ask(question, thread_id="t")).turn_number for question in again]
+    assert numbers == list(range(len(asked) + 1, len(asked) + 1 + MANY))
+    asked += again
+    assert await questions(machine) == asked
     # The conversation can be taken back to its beginning.
     while asked:
         assert await machine.agent.undo("t") == asked.pop()
@@ -118,34 +132,15 @@ async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memor
     assert await machine.agent.undo("t") is None
 
 
-async def test_after_undo_a_conversation_goes_on_with_the_right_number(memory: Memory) -> None:
-    machine = Machine(memory=memory)
-    asked = await converse(machine, MANY)
-    for _ in range(WINDOW + 1):
-        await machine.agent.undo("t")
-    machine.model.script[:] = [ANSWER] * MANY
-    numbers = [(await machine.agent.ask(f"Again {n}?", thread_id="t")).turn_number for n in range(MANY)]
-    left = len(asked) - WINDOW - 1
-    assert numbers == list(range(left + 1, left + 1 + MANY))
-    assert await questions(machine) == [*asked[:left], *(f"Again {n}?" for n in range(MANY))]
-
-
-async def test_messages_are_counted_with_those_in_the_archive(memory: Memory) -> None:
-    machine = Machine(memory=memory, profile=limited(max_messages=2 * MANY))
-    await converse(machine, MANY - 1)
-    machine.model.script += [ANSWER]
-    (notice,) = (await machine.agent.ask("One more?", thread_id="t")).notices
-    assert f"{2 * MANY + 1} messages" in notice
-
-
 async def test_a_forgotten_conversation_leaves_nothing_in_the_archive(memory: Memory) -> None:
-    machine = Machine(memory=memory)
+    machine, many = Machine(memory=memory), WINDOW + BLOCK
     for thread in ("t", "t.1", "T"):
-        await converse(machine, MANY, thread)
+        await converse(machine, many, thread)
+        assert len(turns((await machine.state(thread))["messages"])) < many, thread
     await machine.agent.clear("t")
     await converse(machine, 1)
     assert await questions(machine) == ["Question 1?"]
-    assert len(await questions(machine, "t.1")) == len(await questions(machine, "T")) == MANY
+    assert len(await questions(machine, "t.1")) == len(await questions(machine, "T")) == many
 
 
 def test_ids_with_full_stops_do_not_meet() -> None:

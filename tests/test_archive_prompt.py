@@ -27,6 +27,13 @@ async def talked(machine: Machine, number: int = MANY) -> list[int]:
     return known(machine)
 
 
+async def one_more(machine: Machine) -> list[int]:
+    """Ask another question; returns the numbers of those that its prompt knows."""
+    machine.model.script += [ANSWER]
+    assert (await machine.agent.ask("One more?", thread_id="t")).error is None
+    return known(machine)
+
+
 def known(machine: Machine) -> list[int]:
     return [int(number) for number in re.findall(r"Question (\d+)\?", machine.prompt())]
 
@@ -54,32 +61,36 @@ async def test_the_archive_is_not_read_for_what_has_no_room(monkeypatch: pytest.
     assert numbers == list(range(MANY + 1 - len(numbers), MANY + 1))
 
 
-async def test_the_archive_is_read_in_few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_archive_is_read_in_few_requests_and_a_turn_that_was_taken_back_is_in_no_prompt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Each block was a request of its own, so a turn took longer with every block of the conversation."""
-    machine, asked, real = Machine(), [], archive.get_blocks
-    numbers = await talked(machine, WINDOW + 12 * BLOCK)
+    machine, asked, real, many = Machine(), [], archive.get_blocks, WINDOW + 12 * BLOCK
+    assert len(await talked(machine, many)) == many
 
     async def counts(*arguments: Any) -> Any:
         asked.append(arguments)
         return await real(*arguments)
 
-    monkeypatch.setattr(archive, "get_blocks", counts)
-    machine.model.script += [ANSWER]
-    await machine.agent.ask("One more?", thread_id="t")
-    assert len(known(machine)) == len(numbers) == WINDOW + 12 * BLOCK
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "get_blocks", counts)
+        assert await one_more(machine) == list(range(1, many + 1))
     assert 1 <= len(asked) <= 2
+    for _ in range(1 + WINDOW + BLOCK):
+        await machine.agent.undo("t")
+    assert await one_more(machine) == list(range(1, many - WINDOW - BLOCK + 1))
 
 
-async def test_a_prompt_knows_the_archive_too_and_what_came_after_a_damaged_block(memory: Memory) -> None:
+async def test_a_prompt_knows_the_archive_too_and_what_came_after_a_damaged_or_missing_block(memory: Memory) -> None:
+    """Nothing from beyond a gap is taken for what came just before."""
     machine = Machine(memory=memory)
     assert await talked(machine) == list(range(1, MANY + 1))
     store = memory.database.store
     assert store is not None
-    broken = PutOp(namespace_of("t"), "2", {"type": "msgpack", "data": "AAAA"})
-    await (store.inner if isinstance(store, SealedStore) else store).abatch([broken])
-    machine.model.script += [ANSWER]
-    await machine.agent.ask("One more?", thread_id="t")
-    assert known(machine) == list(range(2 * BLOCK + 1, MANY + 1))
+    inner = store.inner if isinstance(store, SealedStore) else store
+    for value in ({"type": "msgpack", "data": "AAAA"}, None):
+        await inner.abatch([PutOp(namespace_of("t"), "2", value)])
+        assert await one_more(machine) == list(range(2 * BLOCK + 1, MANY + 1)), value
 
 
 async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known(
@@ -92,23 +103,3 @@ async def test_while_the_archive_cannot_be_read_the_turns_of_the_state_are_known
     numbers = await talked(Machine())
     assert WINDOW <= len(numbers) <= WINDOW + BLOCK
     assert numbers[-1] == MANY
-
-
-async def test_nothing_from_beyond_a_gap_in_the_archive_is_taken_for_what_came_before() -> None:
-    machine = Machine()
-    await talked(machine)
-    assert machine.memory.database.store is not None
-    await machine.memory.database.store.abatch([PutOp(namespace_of("t"), "2", None)])
-    machine.model.script += [ANSWER]
-    await machine.agent.ask("One more?", thread_id="t")
-    assert known(machine) == list(range(2 * BLOCK + 1, MANY + 1))
-
-
-async def test_a_turn_that_was_taken_back_is_in_no_prompt() -> None:
-    machine = Machine()
-    await talked(machine)
-    for _ in range(WINDOW + BLOCK):
-        await machine.agent.undo("t")
-    machine.model.script += [ANSWER]
-    await machine.agent.ask("One more?", thread_id="t")
-    assert known(machine) == list(range(1, MANY - WINDOW - BLOCK + 1))

@@ -22,7 +22,7 @@ from qdrant_client import AsyncQdrantClient
 
 from graph.agent import open_agent
 from graph.storage import thread_config
-from nodes.archive import WINDOW, namespace_of
+from nodes.archive import BLOCK, WINDOW, namespace_of
 from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
@@ -39,9 +39,17 @@ from tests.homes import copied
 ANSWER = "Every widget has exactly four teeth [1]."
 
 
+@pytest.fixture(scope="module")
+def _home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(tiny_book, tmp_path_factory.mktemp("parts") / "home")
+
+
 @pytest.fixture
-def settings(tiny_book: Path, tmp_path: Path) -> Settings:
-    return Settings(home=copied(tiny_book, tmp_path / "home"))
+def settings(_home: Path) -> Settings:
+    """Settings of a home with the tiny book and without conversations."""
+    for file in _home.glob("memory.sqlite*"):
+        file.unlink()
+    return Settings(home=_home)
 
 
 class ListRetriever(BaseRetriever):
@@ -228,7 +236,7 @@ async def checkpointer(tmp_path: Path, request: pytest.FixtureRequest) -> Any:
 async def test_every_method_of_an_agent_works_on_a_given_checkpointer(
     settings: Settings, checkpointer: Any, store: Any
 ) -> None:
-    turns = 2 * WINDOW + 1
+    turns = WINDOW + BLOCK
     model = ScriptedModel(script=[ANSWER] * (turns + 1))
     async with open_agent(settings, collection="book", model=model, checkpointer=checkpointer, store=store) as agent:
         for _ in range(turns):
@@ -277,7 +285,7 @@ async def test_a_checkpointer_without_asynchronous_methods_is_refused(settings: 
 
 
 async def test_a_given_store_holds_the_archive_of_our_memory(settings: Settings) -> None:
-    store, turns = InMemoryStore(), 2 * WINDOW + 1
+    store, turns = InMemoryStore(), WINDOW + BLOCK
     model = ScriptedModel(script=[ANSWER] * turns)
     async with open_agent(settings, collection="book", model=model, store=store) as agent:
         for _ in range(turns):

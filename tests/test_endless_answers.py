@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from langchain_core.utils.json import parse_partial_json
 
 from graph.agent import Agent
 from graph.memory import Memory, open_memory
+from nodes import model_call
 from nodes.generate import spent_before
 from nodes.model_call import ModelRequest, Unseen, call_model
 from rag.errors import AskbookError
@@ -31,6 +33,13 @@ from tests.stage import parts_of
 from tests.wired_services import WiredServices
 
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
+
+
+@pytest.fixture
+def fewer_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the real limit, which takes two seconds."""
+    limits = received_answer.ANSWER._replace(chunks=received_answer.ANSWER.chunks // 10)
+    monkeypatch.setattr(model_call, "AnswerMeter", partial(AnswerMeter, limits))
 
 
 @pytest.fixture
@@ -107,7 +116,7 @@ def test_the_time_of_an_answer_begins_with_its_first_attempt(
     ],
     ids=["text", "nothing", "thoughts", "tool calls", "arguments"],
 )
-async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessageChunk) -> None:
+async def test_an_endless_answer_is_stopped_and_not_tried_again(chunk: AIMessageChunk, fewer_parts: None) -> None:
     model = Endless(chunk=chunk)
     error = await stopped(model)
     assert (error.code, error.retryable, len(model.prompts)) == ("endless_answer", False, 1)

@@ -53,7 +53,7 @@ def test_a_record_says_whether_trying_again_can_help(error_type: ErrorType, reco
     assert AskbookError(error_type, "code", "m").info().recoverable is recoverable
 
 
-@pytest.mark.parametrize(("named", "told"), [(None, 10), (0.2, 1), (3.0, 3), (3.1, 4), (0, 0)])
+@pytest.mark.parametrize(("named", "told"), [(None, 10), (0.2, 1), (3.0, 3), (3.1, 4), (0, 0), (1e25, 86400)])
 def test_the_time_to_wait_is_in_whole_seconds_rounded_up(named: float | None, told: int) -> None:
     info = AskbookError("rate_limit", "rate_limit", "m", retry_after=named).info()
     assert info.retry_after == told

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
@@ -21,6 +22,8 @@ from tests.homes import copied
 from tests.other_models import PROVIDERS, Provider
 from tests.wire import WireServer, listening
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 ANSWER = ("Every widget has exactly ", "four teeth [1].")
 
 
@@ -29,15 +32,29 @@ def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied(tiny_book, tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture
-def server() -> Iterator[WireServer]:
+@pytest.fixture(scope="module")
+def _listening() -> Iterator[WireServer]:
     with listening(WireServer()) as opened:
         yield opened
 
 
-@pytest.fixture(params=PROVIDERS)
+@pytest.fixture
+def server(_listening: WireServer) -> WireServer:
+    """The service of all providers, as if nobody had asked it yet."""
+    assert _listening.script == []
+    _listening.requests.clear()
+    return _listening
+
+
+@pytest.fixture(params=PROVIDERS, scope="module")
 def provider(request: pytest.FixtureRequest) -> Provider:
     return PROVIDERS[request.param]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def agent(provider: Provider, _listening: WireServer, home: Path) -> AsyncIterator[Agent]:
+    async with asking(home, provider.model(_listening.address)) as opened:
+        yield opened
 
 
 @asynccontextmanager
@@ -47,11 +64,9 @@ async def asking(home: Path, model: BaseChatModel) -> AsyncIterator[Agent]:
         yield agent
 
 
-async def test_its_answer_is_streamed_checked_and_counted(provider: Provider, server: WireServer, home: Path) -> None:
+async def test_its_answer_is_streamed_checked_and_counted(provider: Provider, agent: Agent, server: WireServer) -> None:
     server.script.append(provider.says(*ANSWER, finish=provider.stop))
-    model = provider.model(server.address)
-    async with asking(home, model) as agent:
-        response = await agent.ask(QUESTION)
+    response = await agent.ask(QUESTION)
     assert (response.status, response.plain_content) == ("success", "Every widget has exactly four teeth [1].")
     assert response.model in ("claude-x", "llama-x", "gemini-x")
     assert (response.tokens_used.input, response.tokens_used.output, response.llm_calls) == (11, 7, 1)
@@ -59,27 +74,28 @@ async def test_its_answer_is_streamed_checked_and_counted(provider: Provider, se
     assert response.grounding.supported == 1
 
 
-async def test_it_searches_with_the_tool_in_its_own_format(provider: Provider, server: WireServer, home: Path) -> None:
+async def test_it_searches_with_the_tool_in_its_own_format(
+    provider: Provider, agent: Agent, server: WireServer
+) -> None:
     finish = {"end_turn": "tool_use"}.get(provider.stop, provider.stop)
     server.script += [provider.says(finish=finish, query="teeth"), provider.says(*ANSWER, finish=provider.stop)]
-    async with asking(home, provider.model(server.address)) as agent:
-        response = await agent.ask(QUESTION)
+    response = await agent.ask(QUESTION)
     assert (response.status, [call.args for call in response.tool_calls]) == ("success", [{"query": "teeth"}])
     first, second = (request.body for request in server.requests)
     assert provider.tools(first) == ["search_book"]
     assert "Every widget has exactly four teeth" in str(second)
 
 
-async def test_an_answer_that_reached_its_length_says_so(provider: Provider, server: WireServer, home: Path) -> None:
+async def test_an_answer_that_reached_its_length_says_so(provider: Provider, agent: Agent, server: WireServer) -> None:
     server.script.append(provider.says(*ANSWER, " And more", finish=provider.length))
-    async with asking(home, provider.model(server.address)) as agent:
-        assert CUT in (await agent.ask(QUESTION)).notices
+    assert CUT in (await agent.ask(QUESTION)).notices
 
 
-async def test_an_answer_that_broke_off_is_asked_for_again(provider: Provider, server: WireServer, home: Path) -> None:
+async def test_an_answer_that_broke_off_is_asked_for_again(
+    provider: Provider, agent: Agent, server: WireServer
+) -> None:
     server.script += [provider.says("Every", finish=None), provider.says(*ANSWER, finish=provider.stop)]
-    async with asking(home, provider.model(server.address)) as agent:
-        response = await agent.ask(QUESTION)
+    response = await agent.ask(QUESTION)
     assert (response.status, len(server.requests)) == ("success", 2)
 
 
@@ -97,26 +113,23 @@ async def test_a_filtered_answer_is_no_answer(name: str, server: WireServer, hom
     ("status", "error_type", "attempts"), [(401, "auth_error", 1), (429, "rate_limit", 3), (500, "api_error", 3)]
 )
 async def test_a_status_becomes_our_error(
-    provider: Provider, server: WireServer, home: Path, status: int, error_type: str, attempts: int
+    provider: Provider, agent: Agent, server: WireServer, status: int, error_type: str, attempts: int
 ) -> None:
     server.script += [provider.refuses(status)] * attempts
-    async with asking(home, provider.model(server.address)) as agent:
-        response = await agent.ask(QUESTION)
+    response = await agent.ask(QUESTION)
     assert response.error is not None
     assert (response.error.error_type, len(server.requests)) == (error_type, attempts)
     assert "OPENAI" not in response.error.hint
     assert "canary" not in response.model_dump_json()
 
 
-async def test_a_run_may_set_temperature_and_length(provider: Provider, server: WireServer, home: Path) -> None:
+async def test_a_run_may_set_temperature_and_length(provider: Provider, agent: Agent, server: WireServer) -> None:
     server.script.append(provider.says(*ANSWER, finish=provider.stop))
-    model = provider.model(server.address)
-    async with asking(home, model) as agent:
-        await agent.ask(QUESTION, context=Context(temperature=0.25, max_tokens=77))
+    await agent.ask(QUESTION, context=Context(temperature=0.25, max_tokens=77))
     sent = str(server.requests[0].body)
     assert "0.25" in sent
     assert "77" in sent
-    assert "0.25" not in repr(model)
+    assert "0.25" not in repr(agent.services.parts(None).model)
 
 
 async def test_the_profile_s_options_are_not_those_of_the_given_model(server: WireServer, home: Path) -> None:

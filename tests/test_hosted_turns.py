@@ -95,11 +95,13 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
 ) -> None:
     """On the first turn of a thread and, once it has an answer, on a later one."""
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO, logger="aiosqlite")  # it logs what the checkpoints hold, which is looked at anyway
     thread, fault, shown = new_id(), FAULTS[name], ""
     for turn in (1, 3):
         server.faults[path] = fault.reply
         asked = len(server.requests)
         shown += (await goes_wrong(agent, thread, of(part, fault))).model_dump_json()
+        assert CANARY.encode() not in stored(home, "memory.sqlite*")
         assert sum(path in request.path for request in server.requests[asked:]) == fault.tries
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)

@@ -16,8 +16,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from graph.storage import thread_config
 from nodes import judge
 from nodes.judge import ENOUGH
+from rag.answer.citations import unconfirmed_answer
 from rag.answer.judging import Claim, JudgingForm
-from rag.answer.shown_answer import unconfirmed_answer
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
 from rag.profiles.profile import FOLDER, Profile, load_profile

@@ -159,11 +159,14 @@ def on_disk(home: Path) -> bytes:
     return b"".join(file.read_bytes() for file in home.iterdir())
 
 
-async def test_a_rate_limit_says_how_long_the_endpoint_wants_to_be_left_alone(agent: Agent, endpoint: Endpoint) -> None:
-    response, _ = await asked(agent, endpoint, *[refuses(429, retry_after="6.2")] * 3)
+@pytest.mark.parametrize(("named", "told"), [("6.2", 7), ("1e25", 86400)])
+async def test_a_rate_limit_says_how_long_the_endpoint_wants_to_be_left_alone(
+    agent: Agent, endpoint: Endpoint, named: str, told: int
+) -> None:
+    response, _ = await asked(agent, endpoint, *[refuses(429, retry_after=named)] * 3)
     assert response.error is not None
-    assert response.error.retry_after == 7
-    assert response.content == "The service is busy. Please wait 7 seconds and try again."
+    assert response.error.retry_after == told
+    assert response.content == f"The service is busy. Please wait {told} seconds and try again."
 
 
 async def test_a_failure_that_passes_is_not_noticed(agent: Agent, endpoint: Endpoint) -> None:

@@ -18,6 +18,7 @@ from rag.index.catalog import open_index
 from rag.ingest.ingestion import ingest
 from rag.settings import Settings
 from rag.types import Response
+from state import Context
 from tests.command_line import CommandLine
 from tests.fakes import FakeVectors
 
@@ -27,13 +28,12 @@ FEWEST = 12  # of 14 questions that the pages answer
 
 
 @asynccontextmanager
-async def opened(home: Path, language: str) -> AsyncIterator[Agent]:
+async def opened(home: Path, language: str, **settings: Any) -> AsyncIterator[Agent]:
     index = open_index(home=home, collection=language)
     await ingest(
         [PAGES / language], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors()
     )
-    settings = Settings(home=home)
-    async with open_agent(settings, collection=language) as agent:
+    async with open_agent(Settings(home=home, **settings), collection=language) as agent:
         yield agent
 
 
@@ -67,6 +67,25 @@ async def test_a_book_in_another_language_answers_and_refuses_like_an_english_on
                 wrong.append(case["questions"])
     assert answered == []
     assert len(wrong) <= 14 - FEWEST, wrong
+
+
+async def test_one_word_of_another_language_is_found_whatever_its_score_unless_a_threshold_is_set(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, "de") as agent:
+        said = {"Sperrdatei?": "Sperrdatei", "Sicherheit?": "niemals sicher", "Quelltext?": "Quelltext"}
+        for question, wanted in said.items():
+            assert wanted in (await agent.ask(question)).plain_content
+            chosen = await agent.ask(question, context=Context(score_threshold=0.2))
+            assert all(chunk.score >= 0.2 for chunk in chosen.retrieved_chunks)
+        for question in ("Datenbank?", "Lautsprecher?", "Urlaub?"):
+            assert (await agent.ask(question)).content == REFUSAL
+
+
+async def test_the_threshold_of_the_operator_holds_in_every_language(tmp_path: Path) -> None:
+    async with opened(tmp_path, "de", agent_score_threshold=0.2) as agent:
+        response = await agent.ask("Quelltext?")
+    assert all(chunk.score >= 0.2 for chunk in response.retrieved_chunks)
 
 
 @pytest.mark.parametrize(("language", "name"), [("es", "Spanish"), ("de", "German")])

@@ -109,12 +109,14 @@ async def test_a_fault_is_told_exactly_and_the_thread_goes_on(
     caplog.set_level(logging.DEBUG)
     for name_of_log in ("httpx", "httpcore", "asyncio"):  # not ours: headers are theirs to log, and they hide keys
         caplog.set_level(logging.WARNING, name_of_log)
+    caplog.set_level(logging.INFO, logger="aiosqlite")  # it logs what the checkpoints hold, which is looked at anyway
     thread, fault, shown = new_id(), FAULTS[name], ""
     for turn in (1, 3):
         server.faults[path] = fault.reply
         server.requests.clear()
         with in_haste(agent, path) if fault.reply.hang else nullcontext():
             shown += (await goes_wrong(agent, thread, fault)).model_dump_json()
+        assert CANARY.encode() not in stored(home, "memory.sqlite*")
         looks = sum(request.path.endswith("/book") for request in server.requests)
         # A state of the book that is gone or forbidden is looked for once more, and then searched by the book's name.
         assert looks == fault.tries + (path == SEARCH and name in ("403", "404 collection missing"))

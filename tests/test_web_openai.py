@@ -137,6 +137,7 @@ async def test_an_unknown_model_is_not_found_and_the_profiles_are_the_models() -
         {"messages": ASKED, "model": 7},
         {"messages": ASKED, "metadata": {"thread_id": 7}},
         {"messages": ASKED, "metadata": {"thread_id": "a\nb"}},
+        {"messages": ASKED, "metadata": {"n": 10**22}},
         {"messages": ASKED, "temperature": -1},
     ],
 )

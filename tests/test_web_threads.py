@@ -32,6 +32,15 @@ async def test_a_turn_streams_its_events_and_ends_with_the_response() -> None:
     assert response["content"] == "".join(data["text"] for kind, data in found if kind == "sentence")
 
 
+async def test_metadata_that_cannot_be_stored_are_refused_before_the_stream_begins() -> None:
+    async with client(Machine()) as http:
+        answer = await http.post("/api/threads/t1/turns", json=QUESTION | {"metadata": {"n": 10**22}})
+        surrogate = '{"question": "What is a node?", "metadata": {"s": "\\ud800"}}'
+        other = await http.post("/api/threads/t1/turns", content=surrogate)
+    assert (answer.status_code, other.status_code) == (400, 400)
+    assert "64 bits" in answer.text
+
+
 async def test_a_conversation_can_be_listed_read_undone_and_deleted() -> None:
     async with client(Machine(ANSWER, ANSWER)) as http:
         await http.post("/api/threads/t1/turns", json=QUESTION)

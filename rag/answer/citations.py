@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from rag.evidence.reading import read
 from rag.text.markup import plain_address, plain_lines
-from rag.types import Citation, CitationStyle, Footer, Passage, Quote
+from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
 
 
 def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
@@ -18,6 +18,7 @@ def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
     return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
 
 
+UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 LONGEST_QUOTE: Final = 200  # code points
 
 # The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
@@ -82,16 +83,19 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
         return scores_footer((c.marker, c.url, c.score) for c in cited)
     lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
     for c in cited:
+        name = label(c.breadcrumb or c.title)
+        if form == "files" and c.source_file_path and c.url.partition("#")[0] != c.source_file_path:
+            name += f", {label(c.source_file_path)}"
         place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
-        lines.setdefault(f"{_name(c, form)}{place}", []).append(f"[{c.marker}]")
+        lines.setdefault(f"{name}{place}", []).append(f"[{c.marker}]")
     return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
 
 
-def _name(citation: Citation, form: Footer) -> str:
-    """The breadcrumb or title, and in the form "files" the file, unless the address already is its path."""
-    name, file = label(citation.breadcrumb or citation.title), citation.source_file_path
-    is_needed = form == "files" and file and citation.url.partition("#")[0] != file
-    return f"{name}, {label(file)}" if is_needed else name
+def unconfirmed_answer(passages: Iterable[Passage]) -> str:
+    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
+    places = [(label(one.breadcrumb or one.title), one.link) for one in passages][:CLOSEST]
+    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
+    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
 
 
 def best_quote(sentence: str, text: str) -> Quote:
@@ -184,20 +188,20 @@ class CitationForms:
         """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
         if "title" not in self._accepts and not _plain(link["label"]).startswith("source:"):
             return False
-        ours = any(_stands_at(link["url"], passage) for passage in self._passages)
+        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
         return ours or (bool(self._accepts) and not any(link["url"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one."""
         wanted, ours = _plain(name), self._passages
-        there = [one for one in ours if url is None or _stands_at(url, one)]
+        there = [one for one in ours if url is None or _stands_at(url, one.url, one.link)]
         full = [one for one in there if wanted in _full_names(one)]
         titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
         if url is None:
             return _meant(full, titled) if wanted else []
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
         numbered = [one for one in ours if wanted == str(one.number)]
-        exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
+        exact = [one for one in there if _stands_at(url, one.link) and one.link != one.url]
         return _meant(numbered, full, [one for one in titled if one in exact], exact, titled, there)
 
 
@@ -223,9 +227,5 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
 
 
-def _stands_at(url: str, passage: Passage) -> bool:
-    return _same_url(url, passage.url) or _same_url(url, passage.link)
-
-
-def _same_url(one: str, other: str) -> bool:
-    return unquote(one).rstrip("/") == unquote(other).rstrip("/")
+def _stands_at(url: str, *places: str) -> bool:
+    return any(unquote(url).rstrip("/") == unquote(place).rstrip("/") for place in places)

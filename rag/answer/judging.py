@@ -75,18 +75,22 @@ class JudgingForm:
         for id_, (control, verdict) in zip(ids[len(claims) :], controls, strict=True):
             self._controls[id_] = verdict
             lines.insert(_random.randrange(len(lines) + 1), (id_, control))
+        block = "\n".join(
+            f"{id_} {''.join(f'[{n}]' for n in claim.numbers)} {' '.join(as_data(claim.whole).split())}"
+            for id_, claim in lines
+        )
         self.prompt: list[BaseMessage] = [
             SystemMessage(_RULES.strip().format(example=_ids(1)[0])),
-            HumanMessage(f"{format_passages(shown, boundary)}\n\n{_sentences(lines, boundary)}"),
+            HumanMessage(
+                f"{format_passages(shown, boundary)}\n\n<<<sentences {boundary}>>>\n{block}\n<<<end {boundary}>>>\n\n"
+                f"Is each of the {len(lines)} sentences supported by the passages whose numbers stand before it?"
+            ),
         ]
 
     def is_prattle(self, reply: str) -> bool:
         """Whether a reply that has not ended is too long, or long without a verdict, to become a readable one."""
-        if reply.lstrip().startswith("<think"):
-            return False
-        found = sum(_VERDICT.match(line) is not None for line in reply.splitlines())
-        lines = len(self._places) + len(self._controls)
-        return len(reply) > PRATTLE and (found == 0 or len(reply) > PRATTLE + LONGEST_LINE * lines)
+        lines = len(self._places) + len(self._controls) if any(map(_VERDICT.match, reply.splitlines())) else 0
+        return len(reply) > PRATTLE + LONGEST_LINE * lines and not reply.lstrip().startswith("<think")
 
     def read(self, reply: str) -> dict[int, bool] | None:
         """Whether each sentence is supported, by its position from 0. A sentence without a verdict is left out.
@@ -103,15 +107,6 @@ class JudgingForm:
         if any(found.get(id_) != {verdict} for id_, verdict in self._controls.items()):
             return {}
         return {place: found[id_].pop() for id_, place in self._places.items() if id_ in found and len(found[id_]) == 1}
-
-
-def _sentences(claims: Sequence[tuple[str, Claim]], boundary: str) -> str:
-    lines = [
-        f"{id_} {''.join(f'[{n}]' for n in claim.numbers)} {' '.join(as_data(claim.whole).split())}"
-        for id_, claim in claims
-    ]
-    block = "\n".join([f"<<<sentences {boundary}>>>", *lines, f"<<<end {boundary}>>>"])
-    return f"{block}\n\nIs each of the {len(claims)} sentences supported by the passages whose numbers stand before it?"
 
 
 def _evidence(passage: Passage, claims: Sequence[Claim]) -> Passage:

@@ -12,16 +12,15 @@ from rag.answer.cited_passage import CitedPassage, Finding, finding
 from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
-from rag.evidence.verdict import check
+from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english.phrases import POINTING
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
-from rag.types import OMISSION, Grounding, Passage, Quote
+from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
-_CLAUSE: Final = 2  # content words with which a clause states something by itself
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
@@ -49,8 +48,14 @@ class LineCheck:
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
         """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
-        The line then gets the inherited markers, unless they stand in another place of the answer.
+        The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
+        marker that holds nothing that its passages do not claims nothing.
         """
+        if line.kind == "lead" and self._counts.mode != "exact":
+            said = announced(self.composer.bare(line.marked))[1]
+            if self._said_of(said, self.composer.numbers(line.marked)).supported:
+                self.frame(line)
+                return
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
@@ -96,7 +101,7 @@ class LineCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             return Finding("contradicted", {}, reasons=("citation: no passage is cited for it",))
-        each = [self._says(one, sentence) for one in sources]
+        each = [finding(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         wanted = read(sentence).whole.telling.keys()
         least = _RELATED * max(1, len(wanted))
@@ -112,12 +117,6 @@ class LineCheck:
         # Of what is supported otherwise no sentence of a passage says it.
         return found._replace(standing="unconfirmed" if found.supported else found.standing, quotes=quotes)
 
-    def _says(self, source: CitedPassage, sentence: str) -> Finding:
-        """What one passage says of it: the same sentence, or one that the check finds."""
-        if verbatim := source.stretch_of(sentence):
-            return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
-        return finding(sentence, [source], self._turn)
-
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
 
@@ -126,7 +125,7 @@ class LineCheck:
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = whole.quotes
         for text, numbers in parts:
-            if len(read(text).whole.telling) >= _CLAUSE:
+            if len(read(text).whole.telling) >= CLAUSE_WORDS:
                 found = self._claim(text, numbers)
                 found = found if found.supported else self._claim(text, every)
                 if not found.supported:
@@ -167,7 +166,9 @@ class LineCheck:
         if _only_pointed(bare, composed):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        if line.kind == "rule" or self._stands(bare, numbers) or _names_columns(line):
+        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
+        stands = all(word in HEADING_WORDS or key in known for key, word in read(bare).whole.telling.items())
+        if line.kind == "rule" or stands or _names_columns(line):
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
@@ -180,15 +181,6 @@ class LineCheck:
 
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
         return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
-
-    def _stands(self, frame: str, numbers: Sequence[int]) -> bool:
-        """Whether each word comes from the passages, the question or the words of all headings."""
-        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
-        return all(word in HEADING_WORDS or key in known for key, word in read(frame).whole.telling.items())
-
-    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
 
     def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
@@ -203,10 +195,6 @@ class LineCheck:
         wanted = " ".join(words.casefold().split())
         held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
         return any(wanted in text.casefold() for text in held)
-
-    def quote(self, text: str, number: int) -> Quote:
-        """The stretch of a passage that is nearest to a text."""
-        return best_quote(text, self._sources[number].text)
 
     @cached_property
     def _turn(self) -> tuple[str, ...]:

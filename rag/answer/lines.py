@@ -12,7 +12,7 @@ from rag.answer.pieces import PieceCutter, TextPiece
 from rag.text.english.numerals import SMALL, units
 from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
-from rag.types import Quote, Standing
+from rag.types import OMISSION, Quote, Standing
 
 Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
@@ -20,6 +20,7 @@ _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[
 _HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
 # All of it is bold, and it is neither a sentence nor a lead.
 _BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
+_OF_BOLD: Final = 7  # the level of a bold heading
 _FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
@@ -83,23 +84,21 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
     body = MarkedText(text[len(prefix) :])
     bare = body.bare.strip()
     is_lead = bare.rstrip("*_ \t\n").endswith((":", "："))
-    whole: Kind | None = None
-    if not re.search(r"\w", prefix + bare) and re.search(r"\d", body.text):
-        whole = "markers"
-    elif _DEFINITION.match(text) and (starts or text.startswith("[^")):
-        whole = "definition"
-    elif starts and _RULE.fullmatch(text):
-        whole = "rule"
-    if whole:
-        return AnswerLine(whole, body.changed(text), gap=gap)
-    if heading:
-        return AnswerLine("heading", body, prefix, gap, level=len(heading["signs"]))
-    if starts and body.text.startswith("|"):
-        return AnswerLine("row", body, prefix, gap)
-    if starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare):
-        return AnswerLine("heading", body, gap=gap, level=7)
     kind: Kind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
-    return AnswerLine(kind, body, prefix, gap)
+    if not re.search(r"\w", prefix + bare) and re.search(r"\d", body.text):
+        kind = "markers"
+    elif _DEFINITION.match(text) and (starts or text.startswith("[^")):
+        kind = "definition"
+    elif starts and _RULE.fullmatch(text):
+        kind = "rule"
+    elif heading or (starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare)):
+        kind = "heading"
+    elif starts and body.text.startswith("|"):
+        kind = "row"
+    if kind in ("markers", "definition", "rule"):
+        prefix, body = "", body.changed(text)
+    level = len(heading["signs"]) if heading else _OF_BOLD
+    return AnswerLine(kind, body, prefix, gap, level=level, frame=bare == OMISSION)
 
 
 def with_markers(text: str, numbers: Iterable[int]) -> str:
@@ -147,7 +146,7 @@ class Intake:
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space behind the last piece
-        self._last: AnswerLine | None = None
+        self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
         self.cut = False
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
@@ -187,7 +186,7 @@ class Intake:
                 text += f"\n{sign[0]}"  # the closing fence that a model may forget; what follows would become code
             yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:
-            starts = self._last is None or "\n" in gap or self._last.kind == "code"
+            starts = "\n" in gap or self._last.kind == "code"
             yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
@@ -200,11 +199,10 @@ class Intake:
             self._listing = self._listing and entry
             line.kind = "definition" if self._listing else line.kind
         last = self._last
-        if last is not None and _goes_on(last, line):
-            line.block, line.run = last.block, last.run
-        else:
-            line.block = (last.block if last else 0) + 1
-            line.run = (last.run if last else 0) + (not (last and last.in_list and line.in_list))
+        line.block, line.run = last.block, last.run
+        if not last.block or not _goes_on(last, line):
+            line.block += 1
+            line.run += not (last.in_list and line.in_list)
         self._last = line
         return line
 

@@ -10,24 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.answer.citations import CitationForms
+from rag.answer.citations import CitationForms, unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
-from rag.answer.shown_answer import HeldLines, ShownAnswer, notices, unconfirmed_answer
+from rag.answer.shown_answer import HeldLines, ShownAnswer, notices
 from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
-from rag.types import (
-    OMISSION,
-    CheckedSentence,
-    CitationStyle,
-    FallbackReason,
-    Footer,
-    Grounding,
-    GroundingMode,
-    Passage,
-)
+from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +150,7 @@ class AnswerWriter:
 
     def _is_held(self, line: AnswerLine) -> bool:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
-        if line.marked.bare.strip() == OMISSION:
-            line.frame = True
-        elif line.kind != "code" and line.is_open:
+        if line.kind != "code" and line.is_open:
             text, unknown = self._forms.as_numbers(line.text)
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
@@ -189,13 +178,8 @@ class AnswerWriter:
         elif numbers:
             for one in above:
                 self._check.check(one, numbers)
-            if line.kind == "lead":
-                self._lead = line
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
-                self._check.frame(line)
-            else:
-                self._check.check(line)
-            self._cited = numbers
+            self._check.check(line)
+            self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -287,8 +271,6 @@ class AnswerWriter:
             if line.kind != "markers":
                 self._record(line, numbers, shown=shown)
             if shown:
-                for number in numbers:
-                    line.quotes.setdefault(number, self._check.quote(line.text, number))
                 doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
                 self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
             elif line.kind != "markers":

@@ -44,16 +44,13 @@ class Quantity:
     def same(self, other: Quantity) -> bool:
         """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
         if self.unit not in ("decade", "century") or other.unit or not other.is_year:
-            return self.value == other.value or self._as_large(other)
+            return self.value == other.value or self.size == other.size is not None
         year = int(other.value)
         return self.value == str(year // 10 * 10 if self.unit == "decade" else (year + 99) // 100)
 
     def fits(self, other: Quantity) -> bool:
         """Whether the units are the same, or one has none, or the sizes are the same."""
-        return not self.unit or not other.unit or self.unit == other.unit or self._as_large(other)
-
-    def _as_large(self, other: Quantity) -> bool:
-        return self.size is not None and self.size == other.size
+        return not self.unit or not other.unit or self.unit == other.unit or self.size == other.size is not None
 
     def measures_as(self, other: Quantity) -> bool:
         """Whether both have units of one kind, such as kilograms and pounds."""
@@ -65,10 +62,6 @@ class Quantity:
             return False
         differs = abs(self.size[0] - other.size[0])
         return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
-
-    def rivals(self, other: Quantity) -> bool:
-        """Whether the other could stand in the place of this one."""
-        return not other.vague and self.unit == other.unit and self.is_year == other.is_year
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -1,21 +1,25 @@
-"""A text, read once: its tokens, quantities and lines, and the forms in which words are looked up in it."""
+"""A text, read once: its tokens, quantities, denials and lines, and the forms in which words are looked up in it."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate, islice, takewhile
+from pathlib import Path
 from typing import Final
 
-from rag.evidence.negation import cues, implied, scopes
 from rag.evidence.numbers import Quantity, quantities
-from rag.evidence.words import tokens
+from rag.evidence.words import Token, key_of, tokens
 from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.word_lists import CARRIERS, CUES, DENYING_NOTHING, IMPLYING, SCOPE_ENDS, WHOLES
 from rag.text.sentences import units
 
-NEAR_DENIAL: Final = 6  # tokens between a word and a "not" that may concern it
+REACH: Final = 6  # tokens between a "not" and a word that it may concern
+SCOPE: Final = 2  # content words that one cue denies
+_ENDS: Final = SCOPE_ENDS | CUES
+_FILE: Final = Path(__file__).parent.parent / "data" / "opposites.txt"
 TITLE_WORDS: Final = 14  # at most, of a title without a mark
 DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
@@ -47,9 +51,6 @@ class TextLine:
                 found.setdefault(key, []).append(quantity.first)
         return {key: tuple(at) for key, at in found.items()}
 
-    def words(self, quantity: Quantity) -> str:
-        return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
-
     @cached_property
     def denied(self) -> frozenset[int]:
         """The indices of the tokens that it denies."""
@@ -63,7 +64,7 @@ class TextLine:
     def denies_near(self, index: int) -> bool:
         """Whether it denies something near a token."""
         return any(
-            abs(at - index) <= NEAR_DENIAL and not any(t.breaks for t in self.tokens[min(at, index) : max(at, index)])
+            abs(at - index) <= REACH and not any(t.breaks for t in self.tokens[min(at, index) : max(at, index)])
             for at in self.denials
         )
 
@@ -124,7 +125,7 @@ class ReadText:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Every run of digits, and its parts between points and commas."""
-        runs = DIGITS.findall(self.folded)
+        runs = DIGITS.findall(self.text)  # folded, "2½" would be 21⁄2
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
     @cached_property
@@ -176,3 +177,67 @@ def _title_end(text: str) -> int:
         return 0
     following = rest.lstrip()[:1]
     return 0 if following.isalpha() and not following.isupper() else len(first)
+
+
+def scopes(tokens: Sequence[Token]) -> frozenset[int]:
+    """The indices of the denied tokens: the next one or two content words after a cue, or only the "all" of "not all".
+
+    A token in the scope of two cues is not denied.
+    >>> from rag.evidence.words import tokens
+    >>> sorted(scopes(tokens("It does not lift heavy boxes."))), sorted(scopes(tokens("Not all robots walk.")))
+    ([3, 4], [1])
+    """
+    found: set[int] = set()
+    for cue in cues(tokens):
+        clause = islice(enumerate(tokens), cue + 1, cue + 1 + REACH)
+        reach = [at for at, _ in takewhile(lambda one: not (one[1].breaks or one[1].word in _ENDS), clause)]
+        wholes = [index for index in reach if tokens[index].word in WHOLES]
+        found.symmetric_difference_update(wholes[:1] or _contents(tokens, reach))
+    return frozenset(found)
+
+
+def cues(tokens: Sequence[Token]) -> list[int]:
+    """The indices of the words that deny something; "not only", "no more than" and `--no-cache` deny nothing."""
+    found = []
+    for index, token in enumerate(tokens):
+        if token.word in CUES:
+            after = tokens[index + 1].word if index + 1 < len(tokens) else ""
+            option = [one.word for one in tokens[max(0, index - 2) : index]] == ["-", "-"]
+            if not option and after not in DENYING_NOTHING.get(token.word, ()):
+                found.append(index)
+    return found
+
+
+def _contents(tokens: Sequence[Token], reach: Sequence[int]) -> list[int]:
+    found: list[int] = []
+    content = 0
+    for index in reach:
+        token = tokens[index]
+        has_opposite = token.key in opposites()
+        if has_opposite or token.content:
+            found.append(index)
+        if token.content and token.key not in CARRIERS:
+            content += 1
+            if content == SCOPE or has_opposite:
+                break  # "not possible to lift" denies "possible", but not "lift"
+    return found
+
+
+@cache
+def opposites() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """For each key of the file of opposites, the keys of its own side and those of the other side."""
+    same: dict[str, set[str]] = {}
+    other: dict[str, set[str]] = {}
+    for pair in _FILE.read_text(encoding="utf-8").splitlines():
+        left, right = ({key_of(word) for word in side.split()} for side in pair.split(" - "))
+        for side, facing in ((left, right), (right - left, left)):
+            for key in side:
+                same.setdefault(key, set()).update(side)
+                other.setdefault(key, set()).update(facing)
+    return {key: (frozenset(same[key]), frozenset(other[key] - same[key])) for key in same}
+
+
+@cache
+def implied() -> frozenset[str]:
+    """Keys of words that deny without a "not"."""
+    return frozenset(key_of(word) for word in IMPLYING)

@@ -107,7 +107,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if sort != "claim":
         missing = Comparison(line, sources).absent(text, mentions)
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
-    pieces = [Comparison(piece, sources) for piece in _pieces(text, line)]
+    cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
+    lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
+    pieces = [Comparison(piece, sources) for piece in lines]
     against = [reason for piece in pieces for reason in _against(text, piece, mentions)]
     return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
 
@@ -119,10 +121,7 @@ def require_texts(passages: Sequence[str]) -> None:
 
 
 def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = None, share: float = 0.0) -> Verdict:
-    """The verdict of the worst reason, with the line that holds most of the claim.
-
-    What is certain is named first, and each thing once.
-    """
+    """The verdict of the worst reason, what is certain first, with the line that holds most of the claim."""
     ordered = sorted(found, key=lambda one: one[0] != "contradicted")
     reasons = {reason.casefold(): reason for _, reason in reversed(ordered)}
     standing: Standing = ordered[0][0] if ordered else "supported"
@@ -140,8 +139,6 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     >>> claim_of("- According to the text, Atlas walks [1].")
     ('claim', 'Atlas walks .')
     """
-    if _FENCE.match(sentence):
-        return "code", sentence
     text = _MARKER.sub(lambda found: found[1] or "", sentence).strip()  # brackets in code, `list[0]`, are no marker
     if _HEADING.match(text):
         return "heading", text.lstrip("# ").strip("* ")
@@ -183,13 +180,6 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
         strange = [t.word for t in words if t.key not in sources.holders and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
-
-
-def _pieces(text: str, claim: TextLine) -> list[TextLine]:
-    """A sentence; a long one in pieces, since the check of one takes time in proportion to the square of its length."""
-    starts = [claim.tokens[index].start for index in range(0, len(claim.tokens), LONGEST)]
-    ends = [*starts[1:], len(text)]
-    return [TextLine(text, *piece) for piece in zip(starts, ends, strict=True)] if len(starts) > 1 else [claim]
 
 
 def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:
