@@ -101,7 +101,7 @@ class LineCheck:
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             return Finding("contradicted", {}, reasons=("citation: no passage is cited for it",))
-        each = [self._says(one, sentence) for one in sources]
+        each = [finding(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         wanted = read(sentence).whole.telling.keys()
         least = _RELATED * max(1, len(wanted))
@@ -116,12 +116,6 @@ class LineCheck:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
         # Of what is supported otherwise no sentence of a passage says it.
         return found._replace(standing="unconfirmed" if found.supported else found.standing, quotes=quotes)
-
-    def _says(self, source: CitedPassage, sentence: str) -> Finding:
-        """What one passage says of it: the same sentence, or one that the check finds."""
-        if verbatim := source.stretch_of(sentence):
-            return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
-        return finding(sentence, [source], self._turn)
 
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.

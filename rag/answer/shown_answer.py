@@ -1,7 +1,4 @@
-"""The answer as a reader sees it: the lines that are shown, joined, with citations in the profile's style, and notices.
-
-Lines wait until it is known whether they are shown, which their standing, the mode and the lines below them decide.
-"""
+"""The answer as a reader sees it: the lines that are shown, with citations in the profile's style, and notices."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Final
 
 from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
-from rag.text.markup import MarkedText, Segment
+from rag.text.markup import MarkedText, Segment, as_written
 from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
@@ -30,7 +27,7 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of `lines`. The mode decides which are shown; a heading over nothing that is shown is dropped."""
+    """A queue of `lines`. Their standing, the mode and the lines below decide which are shown."""
 
     def __init__(self, mode: GroundingMode) -> None:
         self._hidden = _HIDDEN.get(mode, ())
@@ -132,8 +129,7 @@ class ShownAnswer:
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
         self._missing: list[AnswerLine] = []  # items and lead-ins that were left out since the last line
         self._run = 0  # of the last line
-        self.content = ""
-        self.plain = ""
+        self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
 
     def take_out(self) -> list[str]:
@@ -150,7 +146,7 @@ class ShownAnswer:
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
             passage, citation = self._passages[number], self.citations.get(number)
-            quote = line.quotes.get(number) or best_quote(line.text, passage.text)
+            quote = line.quotes.get(number) or best_quote(as_written(line.text), passage.text)
             if citation is None:
                 self.citations[number] = make_citation(passage, quote, self._style)
             elif quote != Quote.of(citation) and quote not in citation.occurrences:
@@ -161,7 +157,8 @@ class ShownAnswer:
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
+        plain = "".join(one.raw for one in segments)
+        self.add(lead + as_written(self._rendered(segments)), lead + as_written(plain))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""

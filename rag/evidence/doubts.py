@@ -99,13 +99,13 @@ class Comparison(WordContexts):
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
             if counts and self.best(quantity.first, quantity.last, rivals) < another:
                 continue
-            number, start = self.said.words(quantity), said[quantity.first].start
+            number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             if same := [other for other in held if quantity.same(other)]:
                 yield absent("unit", number, near=not all(map(quantity.measures_as, same)))
             elif years_apart(quantity, held) or any(map(quantity.nearly, held)):
                 yield absent("number", number, near=True)
             else:
-                yield mentions.number(text, start, number)
+                yield mentions.number(text, said[quantity.first].start, number)
 
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self.said.quantities:

@@ -115,7 +115,10 @@ class Mentions:
                 yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
             if not _holds(self._cited, word):
-                yield absent("code", word, near=_holds(self._all, word) or self._has_parts(word))
+                parts = LETTERS.findall(word.casefold())  # it may have been put together from them
+                near = any(len(part) >= SHORTEST for part in parts)
+                near = near and all(any(part in one.parts for one in self._all) for part in parts)
+                yield absent("code", word, near=near or _holds(self._all, word))
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
@@ -137,12 +140,6 @@ class Mentions:
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
         near = not runs or len(missing) < len(runs) or in_code
         return absent("number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing))
-
-    def _has_parts(self, word: str) -> bool:
-        """Whether every word within a code word stands somewhere: it may have been put together from them."""
-        parts = LETTERS.findall(word.casefold())
-        known = all(any(part in one.parts for one in self._all) for part in parts)
-        return known and any(len(part) >= SHORTEST for part in parts)
 
 
 def absent(kind: str, text: str, *, near: bool) -> Reason:
@@ -168,10 +165,7 @@ def _addresses(sentence: str) -> list[str]:
 
 
 def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
-    """The words with a capital, each with its key, and whether it is no beginning of a sentence, cell or quotation.
-
-    At such a beginning, English words are left out.
-    """
+    """The words with a capital but for English ones at a beginning, with key and whether no beginning explains it."""
     text = sentence.text
     prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}

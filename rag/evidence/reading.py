@@ -51,9 +51,6 @@ class TextLine:
                 found.setdefault(key, []).append(quantity.first)
         return {key: tuple(at) for key, at in found.items()}
 
-    def words(self, quantity: Quantity) -> str:
-        return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
-
     @cached_property
     def denied(self) -> frozenset[int]:
         """The indices of the tokens that it denies."""
