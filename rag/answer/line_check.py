@@ -94,7 +94,8 @@ class LineCheck:
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
-            return Finding("contradicted", {}, reasons=("citation: no passage is cited for it",))
+            why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
+            return Finding("contradicted", {}, reasons=(why,))
         each = [self._says(one, sentence) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         wanted = read(sentence).whole.telling.keys()
@@ -108,8 +109,9 @@ class LineCheck:
         found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
-        # Of what is supported otherwise no sentence of a passage says it.
-        return found._replace(standing="unconfirmed" if found.supported else found.standing, quotes=quotes)
+        if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
+            return Finding("unconfirmed", quotes, reasons=("distant: no sentence of the passages says it",))
+        return found._replace(quotes=quotes)
 
     def _says(self, source: CitedPassage, sentence: str) -> Finding:
         """What one passage says of it: the same sentence, or one that the check finds."""
