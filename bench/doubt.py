@@ -22,7 +22,7 @@ import numpy as np
 from bench.claims import BESIDE, RELATIONAL, TRUE
 from bench.claims_data import LabelledAnswer, LabelledClaim, answers
 from bench.logistic import Floats, fit_logistic
-from rag.evidence.doubts import BIAS, WEIGHTS, Signals, signals
+from rag.evidence.doubts import BIAS, WEIGHTS, signals
 from rag.evidence.reading import read
 from rag.evidence.verdict import SCATTERED, check, claim_of
 from rag.evidence.word_contexts import Sources, WordContexts
@@ -43,7 +43,7 @@ class Row:
     book: str
     kind: str
     marked: bool
-    signals: Signals | None
+    signals: dict[str, float] | None
 
 
 def row(answer: LabelledAnswer, claim: LabelledClaim, suffix: str) -> Row:
@@ -71,7 +71,7 @@ def fit(found: Sequence[Row]) -> Floats:
     scored = [one for one in found if one.signals]
     false = np.array([one.kind not in (TRUE, BESIDE) for one in scored])
     weight = np.array([BESIDE_WEIGHT if one.kind == BESIDE else 1.0 for one in scored]) * np.where(false, FALSE, 1.0)
-    x = np.array([[*(one.signals or ()), 1.0] for one in scored])
+    x = np.array([[*(one.signals or {}).values(), 1.0] for one in scored])
     spread = np.append(x.std(axis=0)[:-1], 1.0)
     ridge = np.array([*[RIDGE] * len(WEIGHTS), 0.0])
     found_weights: Floats = fit_logistic(x / spread, false.astype(float), weight, ridge) / spread
@@ -81,7 +81,9 @@ def fit(found: Sequence[Row]) -> Floats:
 def scores(found: Sequence[Row], weights: Floats) -> Floats:
     """The log odds of each claim: infinite for one that another rule marks, and minus infinity if it is not scored."""
     rest = [np.inf if one.marked else -np.inf for one in found]
-    return np.array([weights @ [*one.signals, 1.0] if one.signals else r for one, r in zip(found, rest, strict=True)])
+    return np.array(
+        [weights @ [*one.signals.values(), 1.0] if one.signals else r for one, r in zip(found, rest, strict=True)]
+    )
 
 
 def report(title: str, found: Sequence[Row], score: Floats, limit: float) -> None:
@@ -112,13 +114,13 @@ def main() -> None:
         score[inside] = scores(found, fit([one for one in fitted_on if one.book != book]))[inside]
     true = [at for one, at in zip(found, score, strict=True) if one.kind == TRUE and not one.set]
     limit = float(np.quantile(true, 1 - MARKED))
-    names = [*WEIGHTS._fields, "bias"]
+    names = [*WEIGHTS, "bias"]
     print(
         "fitted: "
         + ", ".join(f"{name} {w:.2f}" for name, w in zip(names, [*weights[:-1], weights[-1] - limit], strict=True))
     )
     report("one book left out at a time", found, score, limit)
-    report("weights of the program", found, scores(found, np.array([*WEIGHTS, BIAS])), 0.0)
+    report("weights of the program", found, scores(found, np.array([*WEIGHTS.values(), BIAS])), 0.0)
     report("without the score", found, np.array([np.inf if one.marked else -np.inf for one in found]), 0.0)
 
 

@@ -28,6 +28,11 @@ ANSWERS: Final = {
     "Does it work on Windows?": ("first-minute.md", "does not run on Windows"),
     "Can two people use it at once?": ("memory.md", "Several people can use askbook at once"),
     "How do I open LangGraph Studio?": ("studio.md", "make studio"),
+    "What is the license?": ("index.md", "MIT licence"),
+    "What is the maximum length of a question?": ("chat.md", "2,000 characters"),
+    "How do I change the port?": ("serve.md", "--port 8080"),
+    "How do I protect the server with a password?": ("serve.md", "ASKBOOK_API_KEYS"),
+    "Can askbook search the web?": ("index.md", "cannot search the web"),
 }
 # A question, and another one that continues it.
 IN_A_ROW: Final = (("What is a thread?", "And what is a passage?"), ("What is a passage?", "And what is a thread?"))

@@ -332,7 +332,10 @@ def test_the_check_of_a_sentence_knows_planted_orders_as_a_proof_does(sentence: 
 
 @pytest.mark.parametrize(
     ("said", "kind"),
-    [("Let me know if you have any other questions! [1]", "distant"), ("See [this](https://evil.example) [1].", "address")],
+    [
+        ("Let me know if you have any other questions! [1]", "distant"),
+        ("See [this](https://evil.example) [1].", "address"),
+    ],
 )
 def test_a_sentence_that_is_not_supported_has_a_reason_that_fits(said: str, kind: str) -> None:
     (sentence,) = prove(said, ["Atlas is a robot."]).sentences

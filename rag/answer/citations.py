@@ -188,20 +188,20 @@ class CitationForms:
         """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
         if "title" not in self._accepts and not _plain(link["label"]).startswith("source:"):
             return False
-        ours = any(_stands_at(link["url"], passage) for passage in self._passages)
+        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
         return ours or (bool(self._accepts) and not any(link["url"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one."""
         wanted, ours = _plain(name), self._passages
-        there = [one for one in ours if url is None or _stands_at(url, one)]
+        there = [one for one in ours if url is None or _stands_at(url, one.url, one.link)]
         full = [one for one in there if wanted in _full_names(one)]
         titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
         if url is None:
             return _meant(full, titled) if wanted else []
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
         numbered = [one for one in ours if wanted == str(one.number)]
-        exact = [one for one in there if _same_url(url, one.link) and one.link != one.url]
+        exact = [one for one in there if _stands_at(url, one.link) and one.link != one.url]
         return _meant(numbered, full, [one for one in titled if one in exact], exact, titled, there)
 
 
@@ -227,9 +227,5 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
 
 
-def _stands_at(url: str, passage: Passage) -> bool:
-    return _same_url(url, passage.url) or _same_url(url, passage.link)
-
-
-def _same_url(one: str, other: str) -> bool:
-    return unquote(one).rstrip("/") == unquote(other).rstrip("/")
+def _stands_at(url: str, *places: str) -> bool:
+    return any(unquote(url).rstrip("/") == unquote(place).rstrip("/") for place in places)

@@ -1,7 +1,4 @@
-"""What cited passages say of a sentence of the answer, without what they order, ask or set as a task.
-
-A planted order must not become evidence for what an obedient model writes.
-"""
+"""What cited passages say of a sentence. What they order, ask or set as a task is no evidence for an obedient model."""
 
 from __future__ import annotations
 
@@ -150,6 +147,8 @@ class CitedPassage:
 
 def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
     """What the passages say together. What only an order, a task or a question says is contradicted."""
+    if len(sources) == 1 and (verbatim := sources[0].stretch_of(sentence)):
+        return Finding("supported", {sources[0].number: verbatim}, (sources[0].number,), verbatim=True)
     texts = [one.stating(sentence) for one in sources]
     known = "\n".join(one.known for one in sources)
     verdict = check(sentence, texts, known=known, beside=beside)

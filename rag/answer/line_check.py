@@ -17,7 +17,7 @@ from rag.text.english.phrases import POINTING
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
-from rag.types import OMISSION, Grounding, Passage, Quote
+from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
@@ -48,8 +48,14 @@ class LineCheck:
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
         """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
 
-        The line then gets the inherited markers, unless they stand in another place of the answer.
+        The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
+        marker that holds nothing that its passages do not claims nothing.
         """
+        if line.kind == "lead" and self._counts.mode != "exact":
+            said = announced(self.composer.bare(line.marked))[1]
+            if self._said_of(said, self.composer.numbers(line.marked)).supported:
+                self.frame(line)
+                return
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
@@ -96,7 +102,7 @@ class LineCheck:
         if not sources or not sentence:
             why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
-        each = [self._says(one, sentence) for one in sources]
+        each = [finding(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         wanted = read(sentence).whole.telling.keys()
         least = _RELATED * max(1, len(wanted))
@@ -110,14 +116,8 @@ class LineCheck:
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
         if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
-            return Finding("unconfirmed", quotes, reasons=("distant: no sentence of the passages says it",))
+            found = found._replace(standing="unconfirmed", reasons=("distant: no sentence of the passages says it",))
         return found._replace(quotes=quotes)
-
-    def _says(self, source: CitedPassage, sentence: str) -> Finding:
-        """What one passage says of it: the same sentence, or one that the check finds."""
-        if verbatim := source.stretch_of(sentence):
-            return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
-        return finding(sentence, [source], self._turn)
 
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
@@ -184,10 +184,6 @@ class LineCheck:
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
         return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
 
-    def introduces(self, lead: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether a lead-in with a marker holds nothing that its passages do not; else it is checked as a claim."""
-        return self._said_of(announced(self.composer.bare(lead.marked))[1], numbers).supported
-
     def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""
         composed = self.composer.compose(line.marked, cited)
@@ -201,10 +197,6 @@ class LineCheck:
         wanted = " ".join(words.casefold().split())
         held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
         return any(wanted in text.casefold() for text in held)
-
-    def quote(self, text: str, number: int) -> Quote:
-        """The stretch of a passage that is nearest to a text."""
-        return best_quote(text, self._sources[number].text)
 
     @cached_property
     def _turn(self) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ class Intake:
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space behind the last piece
-        self._last: AnswerLine | None = None
+        self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
         self.cut = False
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
@@ -186,7 +186,7 @@ class Intake:
                 text += f"\n{sign[0]}"  # the closing fence that a model may forget; what follows would become code
             yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:
-            starts = self._last is None or "\n" in gap or self._last.kind == "code"
+            starts = "\n" in gap or self._last.kind == "code"
             yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
@@ -199,11 +199,10 @@ class Intake:
             self._listing = self._listing and entry
             line.kind = "definition" if self._listing else line.kind
         last = self._last
-        if last is not None and _goes_on(last, line):
-            line.block, line.run = last.block, last.run
-        else:
-            line.block = (last.block if last else 0) + 1
-            line.run = (last.run if last else 0) + (not (last and last.in_list and line.in_list))
+        line.block, line.run = last.block, last.run
+        if not last.block or not _goes_on(last, line):
+            line.block += 1
+            line.run += not (last.in_list and line.in_list)
         self._last = line
         return line
 

@@ -1,7 +1,4 @@
-"""The answer as a reader sees it: the lines that are shown, joined, with citations in the profile's style, and notices.
-
-Lines wait until it is known whether they are shown, which their standing, the mode and the lines below them decide.
-"""
+"""The answer as a reader sees it: the lines that are shown, with citations in the profile's style, and notices."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import make_citation, sources_footer
+from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
 from rag.text.markup import MarkedText, Segment
 from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
@@ -30,7 +27,7 @@ _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("
 
 
 class HeldLines:
-    """A queue of `lines`. The mode decides which are shown; a heading over nothing that is shown is dropped."""
+    """A queue of `lines`. Their standing, the mode and the lines below decide which are shown."""
 
     def __init__(self, mode: GroundingMode) -> None:
         self._hidden = _HIDDEN.get(mode, ())
@@ -91,10 +88,9 @@ class HeldLines:
     def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
         """A heading, lead or head of a table is shown with the first statement under it."""
         for line in following:
-            if not _is_under(frame, line):
-                return False
-            if line.waits or self._stands(line):
-                return None if line.waits else True
+            under = _is_under(frame, line)
+            if not under or line.waits or self._stands(line):
+                return None if under and line.waits else under
         return None
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
@@ -133,8 +129,7 @@ class ShownAnswer:
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
         self._missing: list[AnswerLine] = []  # items and lead-ins that were left out since the last line
         self._run = 0  # of the last line
-        self.content = ""
-        self.plain = ""
+        self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
 
     def take_out(self) -> list[str]:
@@ -143,16 +138,17 @@ class ShownAnswer:
         return pieces
 
     def put(self, line: AnswerLine, numbers: Sequence[int], *, flagged: bool) -> None:
-        """Show a line, which cites these passages; `line.quotes` has a quote for each."""
+        """Show a line, which cites these passages."""
         self._tell_missing(line)
         gap = wider(self._gap, line.gap) if self.content else ""
         block, sign = self._prefix
         lead = gap + (line.prefix or (sign if block == line.block else ""))
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
-            quote, citation = line.quotes[number], self.citations.get(number)
+            passage, citation = self._passages[number], self.citations.get(number)
+            quote = line.quotes.get(number) or best_quote(line.text, passage.text)
             if citation is None:
-                self.citations[number] = make_citation(self._passages[number], quote, self._style)
+                self.citations[number] = make_citation(passage, quote, self._style)
             elif quote != Quote.of(citation) and quote not in citation.occurrences:
                 citation.occurrences.append(quote)
         if flagged:  # behind its text, below a block of code, inside the last cell of a row
@@ -194,6 +190,8 @@ class ShownAnswer:
 
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
+        if self._style == "numbered":
+            return "".join(one.raw for one in segments)
         text, between = "", ""
         group: list[str] = []  # adjacent citations: several passages of a page may look the same
         for one in segments:

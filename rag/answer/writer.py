@@ -178,13 +178,8 @@ class AnswerWriter:
         elif numbers:
             for one in above:
                 self._check.check(one, numbers)
-            if line.kind == "lead":
-                self._lead = line
-            if line.kind == "lead" and self._manner.mode != "exact" and self._check.introduces(line, numbers):
-                self._check.frame(line)
-            else:
-                self._check.check(line)
-            self._cited = numbers
+            self._check.check(line)
+            self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
@@ -276,8 +271,6 @@ class AnswerWriter:
             if line.kind != "markers":
                 self._record(line, numbers, shown=shown)
             if shown:
-                for number in numbers:
-                    line.quotes.setdefault(number, self._check.quote(line.text, number))
                 doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
                 self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
             elif line.kind != "markers":

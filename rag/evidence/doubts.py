@@ -99,13 +99,13 @@ class Comparison(WordContexts):
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
             if counts and self.best(quantity.first, quantity.last, rivals) < another:
                 continue
-            number, start = self.said.words(quantity), said[quantity.first].start
+            number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             if same := [other for other in held if quantity.same(other)]:
                 yield absent("unit", number, near=not all(map(quantity.measures_as, same)))
             elif years_apart(quantity, held) or any(map(quantity.nearly, held)):
                 yield absent("number", number, near=True)
             else:
-                yield mentions.number(text, start, number)
+                yield mentions.number(text, said[quantity.first].start, number)
 
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self.said.quantities:
@@ -170,7 +170,17 @@ class Comparison(WordContexts):
         return sides
 
 
-class Signals(NamedTuple):
+WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}
+BIAS: Final = 3.22
+
+
+def score(claim: WordContexts) -> float:
+    """How doubtful the claim is, among claims that no other rule doubts; it is doubted above 0."""
+    found = signals(claim)
+    return BIAS + sum(weight * found[name] for name, weight in WEIGHTS.items())
+
+
+def signals(claim: WordContexts) -> dict[str, float]:
     """How the words of a claim stand in the lines of the passages.
 
     A paraphrase says in other words what one line says, from its beginning to its end. A falsehood made of the words of
@@ -178,39 +188,20 @@ class Signals(NamedTuple):
     an "all", "because" or "before" (`added`). Whoever writes in his own words has some that no passage has (`missing`).
     `short`: the claim has four content words or fewer, and is nothing but its tail. None of this is certain alone.
     """
-
-    tail: float
-    missing: float
-    short: float
-    denial: float
-    added: float
-    limited: float
-
-
-WEIGHTS: Final = Signals(tail=-4.54, missing=-0.69, short=-1.50, denial=0.82, added=0.85, limited=1.54)
-BIAS: Final = 3.22
-
-
-def score(claim: WordContexts) -> float:
-    """How doubtful the claim is, among claims that no other rule doubts; it is doubted above 0."""
-    return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, signals(claim), strict=True))
-
-
-def signals(claim: WordContexts) -> Signals:
     sources, line = claim.sources, claim.fullest[:1]
     nearest = sources.lines[line[0]].tokens if line else ()
     near = {token.word for n in line for one in (sources.lines[n], *sources.around(n)) for token in one.tokens}
     said = {token.word for token in claim.said.tokens}
-    kinds = [kind for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)]  # any other of the kind is a counterpart
     limits = {token.word for token in nearest} & LIMITS
-    return Signals(
-        tail=_tail(claim),
-        missing=min(MOST_MISSING, sum(not word.key for word in claim.words)),
-        short=float(len(claim.words) <= TAIL),
-        denial=float(bool(cues(nearest)) and not cues(claim.said.tokens)),
-        added=len(said & TIMES - near) + sum(len(said & kind) for kind in kinds),
-        limited=float(bool(said & UNIVERSALS - near) and bool(limits - said)),
-    )
+    kinds = [kind for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)]  # any other of the kind is a counterpart
+    return {
+        "tail": _tail(claim),
+        "missing": min(MOST_MISSING, sum(not word.key for word in claim.words)),
+        "short": len(claim.words) <= TAIL,
+        "denial": bool(cues(nearest)) and not cues(claim.said.tokens),
+        "added": len(said & TIMES - near) + sum(len(said & kind) for kind in kinds),
+        "limited": bool(said & UNIVERSALS - near) and bool(limits - said),
+    }
 
 
 def _tail(claim: WordContexts) -> float:

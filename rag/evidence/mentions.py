@@ -115,7 +115,10 @@ class Mentions:
                 yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
             if not _holds(self._cited, word):
-                yield absent("code", word, near=_holds(self._all, word) or self._has_parts(word))
+                parts = LETTERS.findall(word.casefold())  # it may have been put together from them
+                near = any(len(part) >= SHORTEST for part in parts)
+                near = near and all(any(part in one.parts for one in self._all) for part in parts)
+                yield absent("code", word, near=near or _holds(self._all, word))
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
@@ -137,12 +140,6 @@ class Mentions:
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
         near = not runs or len(missing) < len(runs) or in_code
         return absent("number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing))
-
-    def _has_parts(self, word: str) -> bool:
-        """Whether every word within a code word stands somewhere: it may have been put together from them."""
-        parts = LETTERS.findall(word.casefold())
-        known = all(any(part in one.parts for one in self._all) for part in parts)
-        return known and any(len(part) >= SHORTEST for part in parts)
 
 
 def absent(kind: str, text: str, *, near: bool) -> Reason:
@@ -168,22 +165,18 @@ def _addresses(sentence: str) -> list[str]:
 
 
 def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
-    """The words with a capital, each with its key, and whether it is no beginning of a sentence, cell or quotation.
-
-    At such a beginning, English words are left out.
-    """
+    """The words with a capital but for English ones at a beginning, with key and whether no beginning explains it."""
     text = sentence.text
-    spans = [match.span() for match in _SPAN.finditer(text)]
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
-        match = _NAME.fullmatch(text, token.start, token.end)
+        match = _NAME.fullmatch(prose, token.start, token.end)
         if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
-        in_code = any(start <= token.start < end for start, end in spans)
         explained = begins and word.istitle()
-        if not in_code and not (begins and is_english(word.casefold())) and (token.is_name or not explained):
+        if not (begins and is_english(word.casefold())) and (token.is_name or not explained):
             found[word] = token.key, found.get(word, ("", False))[1] or not explained
     return found
 

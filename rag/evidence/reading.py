@@ -51,9 +51,6 @@ class TextLine:
                 found.setdefault(key, []).append(quantity.first)
         return {key: tuple(at) for key, at in found.items()}
 
-    def words(self, quantity: Quantity) -> str:
-        return " ".join(token.word for token in self.tokens[quantity.first : quantity.last + 1])
-
     @cached_property
     def denied(self) -> frozenset[int]:
         """The indices of the tokens that it denies."""
@@ -128,7 +125,7 @@ class ReadText:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Every run of digits, and its parts between points and commas."""
-        runs = DIGITS.findall(self.folded)
+        runs = DIGITS.findall(self.text)  # folded, "2½" would be 21⁄2
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
     @cached_property

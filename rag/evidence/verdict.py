@@ -121,10 +121,7 @@ def require_texts(passages: Sequence[str]) -> None:
 
 
 def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = None, share: float = 0.0) -> Verdict:
-    """The verdict of the worst reason, with the line that holds most of the claim.
-
-    What is certain is named first, and each thing once.
-    """
+    """The verdict of the worst reason, what is certain first, with the line that holds most of the claim."""
     ordered = sorted(found, key=lambda one: one[0] != "contradicted")
     reasons = {reason.casefold(): reason for _, reason in reversed(ordered)}
     standing: Standing = ordered[0][0] if ordered else "supported"
