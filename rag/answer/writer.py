@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.answer.book_brackets import BookBrackets
 from rag.answer.citations import CitationForms, unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
@@ -49,6 +50,7 @@ class AnswerWriter:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
+        self._brackets = BookBrackets(passages)
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(manner.mode)
@@ -151,7 +153,7 @@ class AnswerWriter:
     def _is_held(self, line: AnswerLine) -> bool:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.kind != "code" and line.is_open:
-            text, unknown = self._forms.as_numbers(line.text)
+            text, unknown = self._forms.as_numbers(self._brackets.hidden(line.text))
             line.marked = line.marked.changed(text)
             self.grounding.unknown_markers += unknown
             line.unresolved = unknown > 0
