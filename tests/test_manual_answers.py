@@ -36,6 +36,13 @@ ANSWERS: Final = {
 }
 # A question, and another one that continues it.
 IN_A_ROW: Final = (("What is a thread?", "And what is a passage?"), ("What is a passage?", "And what is a thread?"))
+# Beside what these answers quote stand sentences that read as orders.
+QUOTED: Final = (
+    "What must an endpoint be able to do?",
+    "Which addresses does the server have?",
+    "What happens when I say hello or thanks?",
+    "Can an answer contain links?",
+)
 BESIDE: Final = ("What is the capital of France?", "Who won the world cup in 1990?", "How do I bake sourdough bread?")
 
 
@@ -47,7 +54,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Response]:
     async def ask() -> dict[str, Response]:
         settings = Settings(home=home)
         async with open_agent(settings, collection=MANUAL) as agent:
-            answers = {question: await agent.ask(question) for question in [*ANSWERS, *BESIDE]}
+            answers = {question: await agent.ask(question) for question in [*ANSWERS, *BESIDE, *QUOTED]}
             for first, then in IN_A_ROW:
                 thread = (await agent.ask(first)).thread_id
                 answers[then] = await agent.ask(then, thread_id=thread)
@@ -78,3 +85,8 @@ def test_the_manual_refuses_what_it_does_not_say(asked: dict[str, Response], que
 def test_a_second_question_that_begins_with_and_is_answered(asked: dict[str, Response], question: str) -> None:
     subject = question.removeprefix("And what is a ").rstrip("?")
     assert f"A {subject} is " in asked[question].plain_content
+
+
+@pytest.mark.parametrize("question", [*ANSWERS, *QUOTED])
+def test_what_the_manual_says_word_for_word_has_no_mark(asked: dict[str, Response], question: str) -> None:
+    assert [one.text for one in asked[question].grounding.checked if one.standing == "unconfirmed"] == []

@@ -14,7 +14,7 @@ from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
 from rag.text.markup import addresses_in, same_address, written_addresses
 from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
-from rag.text.sentences import code_spans, units
+from rag.text.sentences import code_spans, sentence_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import Passage, Quote, Standing
 
@@ -128,6 +128,9 @@ class CitedPassage:
         found: dict[tuple[str, ...], tuple[int, int]] = {}
         for unit in units(_without(self.text, (one for one in orders(self.text) if one.strong or one.follows))):
             found.setdefault(_worded(unit.text), (unit.start, unit.end))
+            if unit.kind == "sentence":
+                for start, end in sentence_spans(self.text, unit.start, unit.end, small=True):
+                    found.setdefault(_worded(self.text[start:end]), (start, end))
             if unit.kind == "table":
                 for row in re.finditer(r"[^\n]+", unit.text):
                     found.setdefault(_worded(row[0]), (unit.start + row.start(), unit.start + row.end()))

@@ -100,7 +100,8 @@ class LineCheck:
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
-            return Finding("contradicted", {}, reasons=("citation: no passage is cited for it",))
+            why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
+            return Finding("contradicted", {}, reasons=(why,))
         each = [finding(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         wanted = read(sentence).whole.telling.keys()
@@ -114,8 +115,9 @@ class LineCheck:
         found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
-        # Of what is supported otherwise no sentence of a passage says it.
-        return found._replace(standing="unconfirmed" if found.supported else found.standing, quotes=quotes)
+        if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
+            found = found._replace(standing="unconfirmed", reasons=("distant: no sentence of the passages says it",))
+        return found._replace(quotes=quotes)
 
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.

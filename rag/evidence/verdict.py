@@ -47,8 +47,8 @@ class Verdict:
 
     `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
     "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
-    is not supported, each as "kind: what"; kinds are number, unit, name, code, address, negation, comparison, distant
-    and language.
+    is not supported, each as "kind: what"; kinds are number, unit, name, code, address, negation, comparison, distant,
+    order and language.
 
     `sort` is "claim" for what states something, else "heading", "lead" ("The steps are:"), "code" for a fenced block,
     or "remark" about the conversation or what the passages do not say. Only claims need support, but the numbers and

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Final
 
+from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
 from rag.text.order_words import INSIDE, Role, role_of
 
@@ -40,7 +41,7 @@ class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), text)
+        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", text))
         self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
         self.roles = [role_of(word) for word in self.words]
 
@@ -183,6 +184,13 @@ class OrderSigns:
     def addressed(self) -> list[int]:
         """The machines that are spoken to: "Dear assistant,", "AI:", "you, the model,"."""
         return [at for at in sorted({*self.machines, *self.places(Role.THING)}) if self._is_addressed(at)]
+
+    @cached_property
+    def calls(self) -> bool:
+        """Whether the sentence is a call to a machine from its first word on: "Attention, assistant."."""
+        return bool(self.addressed) and (
+            self.addressed[0] <= self._first + 2 or self._near(self._first, Role.CALL, before=1)
+        )
 
     def _is_addressed(self, at: int) -> bool:
         begin = at - 1

@@ -41,7 +41,9 @@ _NEW_ROLE: Final = re.compile(
     r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
     re.IGNORECASE,
 )
-_LETTERS: Final = re.compile(r"\b(?:letters?|vowels|consonants)\b", re.IGNORECASE)
+_LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
+    r"\b(?:letters?(?!,|\s(?:and|or)\b)|vowels|consonants)\b", re.IGNORECASE
+)
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
 
@@ -139,13 +141,21 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
         sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
         signs = signs_of(sentence)
         strong = is_order(sentence)
+        held = reach.holds(unit, sentence)
         if strong or (_may_order(sentence) and not _is_code(unit)):
-            yield Order(start, end, strong, _frame(signs, strong=strong), foreign=signs.foreign)
+            begin, stop = (start, end) if strong else _narrowed(text, start, end)
+            yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
         elif start == stranger and signs.speaks:
             yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
-        elif reach.holds(unit, sentence):
+        elif held:
             yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
+
+
+def _narrowed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without the sentences in lower case beside a weak order: "Name the model. askbook needs no key."."""
+    found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
+    return (found[0][0], found[-1][1]) if found else (start, end)
 
 
 class _Reach:
@@ -155,35 +165,34 @@ class _Reach:
         self._block = -1
         self._whole = False  # to the end of its paragraph
         self._below = False  # over the block below
-        self._quotes = 0  # quotation marks so far; the words of an open quotation belong to it
+        self._quoted = False  # the words of a quotation that it opens belong to it
+        self._read = -1  # the block that is being read
+        self._open = self._was_open = False  # whether a quotation is open in it, and was before the last sentence
         self.foreign = False
 
     def begin(self, unit: Unit, sentence: str, *, strong: bool) -> None:
         signs = signs_of(sentence)
         announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
-        calls = bool(signs.addressed or signs.has_rules) and not signs.verbs  # "Attention, assistant."
+        calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        self._whole = unit.kind != "item" and (announces or calls)
+        self._whole = unit.kind not in ("item", "table", "row") and (announces or calls)
         self._below = announces and (strong or bool(signs.addressed or signs.speech or _TAG.search(sentence)))
-        self._quotes = _quotes(sentence)
+        self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:
-        if self._below and unit.block == self._block + 1 and unit.kind not in ("heading", "code"):
-            return True
-        if unit.block != self._block or unit.kind == "item":
-            return False
-        held = self._whole or self._quotes % 2 == 1
-        self._quotes += _quotes(sentence)
-        return held
+        """Whether it belongs to the last order. Each sentence is told in turn, so that quotations are known."""
+        if unit.block != self._read:
+            self._read, self._open = unit.block, False
+        self._quoted = self._quoted and self._open
+        held = unit.block == self._block and unit.kind != "item" and (self._whole or self._quoted)
+        self._was_open = self._open
+        self._open ^= sum(sentence.count(sign) for sign in '"“”') % 2 == 1
+        return held or (self._below and unit.block == self._block + 1 and unit.kind not in ("heading", "code"))
 
 
 def _is_code(unit: Unit) -> bool:
     """Whether it is a block of code. What stands behind a fence that is never closed is none."""
     return unit.kind == "code" and unit.text.endswith(("```", "~~~"))
-
-
-def _quotes(sentence: str) -> int:
-    return sum(sentence.count(sign) for sign in '"“”')
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:

@@ -298,13 +298,17 @@ _TASK: Final = re.compile(
     r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
     re.IGNORECASE,
 )
+# "Answer:" and "**Output 2:**" name what follows: a book of questions has them before every answer.
+LABEL: Final = re.compile(
+    r"\A\W*(?:answers?|reply|replies|outputs?)(?:\s(?:\d{1,3}|key))?[*_]*[:：][*_]*", re.IGNORECASE
+)
 _JOINT: Final = re.compile(r"[,;:—–-]\s+(?:(?:and|but|so|then|also)\s+)*")
 _COLON: Final = re.compile(r"(?<=[:;—–])[*_]*[ \t]+(?=[\"'“*_]*[A-Z])")
 
 
 def task_verb(sentence: str) -> str:
     """The verb of a task ("Write a poem about the sea") in lower case; "" if the sentence sets no task."""
-    match = _TASK.match(sentence)
+    match = _TASK.match(LABEL.sub("", sentence))
     return match["verb"].lower() if match else ""
 
 
