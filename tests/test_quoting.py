@@ -151,6 +151,11 @@ def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() 
     assert "1999" not in answer  # an entry of a list of works says nothing
 
 
+def test_a_sentence_with_a_question_in_it_is_quoted_in_one() -> None:
+    text = 'Ask the patient "Do you smoke?" before you write the report.'
+    assert ask("What do I ask the patient?", [passage(1, text, "Patients")]) == f"{text} [1]"
+
+
 def test_an_answer_stays_short() -> None:
     text = "\n\n".join(f"Odometry number {i} counts wheels and does many other things besides. " * 4 for i in range(20))
     assert len(ask("What is odometry?", [passage(1, text, "Odometry"), passage(2, text + "!", "Odometry")])) < 1_300
