@@ -169,3 +169,53 @@ ATLAS = "Atlas is a humanoid robot. It weighs 89 kg and has 28 joints. Every int
 def test_a_statement_is_about_what_the_passage_speaks_of(sentence: str, standing: str) -> None:
     """The word "it" stands for what the sentence before it names, and a measure of another size is another measure."""
     assert check(sentence, [ATLAS]).standing == standing
+
+
+KITCHEN = "The mixer weighs 89 kg. Add 1/2 teaspoon of salt and 250 ml of milk. The timer counts 30000 milliseconds."
+TOUR = (
+    "The tour starts at 15:00. The hall is newer than World War II. One in four visitors pays. It opened on 3 May 2021."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("The mixer weighs 89 kg (196 lb).", "unconfirmed"),
+        ("The mixer weighs roughly 196 pounds.", "unconfirmed"),
+        ("The mixer weighs 89 lb.", "contradicted"),
+        ("The mixer weighs 260 pounds.", "contradicted"),
+        ("Add 0.5 tsp of salt.", "supported"),
+        ("Add ½ teaspoon of salt.", "supported"),
+        ("Add 1/2 tablespoon of salt.", "contradicted"),
+        ("Add 1/4 litre of milk.", "supported"),
+        ("The timer counts 30s.", "supported"),
+        ("The timer counts 40s.", "contradicted"),
+    ],
+)
+def test_an_amount_of_the_kitchen_is_compared_in_any_unit(sentence: str, standing: str) -> None:
+    assert check(sentence, [KITCHEN]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "standing"),
+    [
+        ("The tour starts at 3 pm.", "supported"),
+        ("The tour starts at 3:00 p.m.", "supported"),
+        ("The tour starts at 4 pm.", "contradicted"),
+        ("The tour starts at 7 am.", "contradicted"),
+        ("The hall is newer than World War 2.", "supported"),
+        ("The hall is newer than World War 6.", "contradicted"),
+        ("25% of the visitors pay.", "supported"),
+        ("45% of the visitors pay.", "contradicted"),
+        ("It opened on 03/05/2021.", "unconfirmed"),
+        ("It opened on 05/03/2021.", "unconfirmed"),
+        ("It opened on 08/09/2021.", "contradicted"),
+    ],
+)
+def test_a_time_a_share_and_a_date_are_compared_in_any_form(sentence: str, standing: str) -> None:
+    assert check(sentence, [TOUR]).standing == standing
+
+
+def test_pounds_of_money_and_of_weight_are_told_by_the_sign() -> None:
+    assert check("The book costs 89 pounds.", ["The book costs £89."]).supported
+    assert check("The book was printed in the 30s.", ["The book was printed in the 30s."]).supported

@@ -48,6 +48,7 @@ _BARE: Final = re.compile(
     r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
     r")"
 )
+_DATE: Final = re.compile(r"\b(\d\d?)[/.](\d\d?)[/.](\d{4})\b")
 _CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
 _PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
@@ -138,8 +139,14 @@ class Mentions:
         runs = [plain_number(run) for run in DIGITS.findall(text)]
         missing = [run for run in runs if not any(run in one.numbers for one in self._cited)]
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
-        near = not runs or len(missing) < len(runs) or in_code
+        dated = any(one.start() <= start < one.end() and self._has_date(one) for one in _DATE.finditer(sentence))
+        near = not runs or len(missing) < len(runs) or in_code or dated
         return absent("number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing))
+
+    def _has_date(self, date: re.Match[str]) -> bool:
+        """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""
+        first, second, year = (any(plain_number(n) in one.numbers for one in self._cited) for n in date.groups())
+        return year and (first or second)
 
 
 def absent(kind: str, text: str, *, near: bool) -> Reason:

@@ -15,14 +15,18 @@ from rag.evidence.words import Token
 from rag.text.english import numerals
 
 MOST_ITEMS: Final = 12  # of a list that a number may count
+LARGEST_PART: Final = 100  # of "one in N"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is compared as written
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
+_VULGAR: Final = re.compile(r"(\d*?)(\d)⁄(\d{1,2})")  # 1½, made plain
+_CLOCK: Final = re.compile(r"(\d{1,2})(?::([0-5]\d))?(am|pm)?")
 _Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
 _SECOND: Final = "second"
+_POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ class Quantity:
 
     def fits(self, other: Quantity) -> bool:
         """Whether the units are the same, or one has none, or the sizes are the same."""
-        return not self.unit or not other.unit or self.unit == other.unit or self.size == other.size is not None
+        alike = self.unit == other.unit or {self.unit, other.unit} == _POUNDS
+        return not self.unit or not other.unit or alike or self.size == other.size is not None
 
     def measures_as(self, other: Quantity) -> bool:
         """Whether both have units of one kind, such as kilograms and pounds."""
@@ -96,11 +101,46 @@ def _word(tokens: Sequence[Token], index: int) -> str:
 
 
 def _read(tokens: Sequence[Token], at: int) -> _Number | None:
-    word = _word(tokens, at)
-    return _digits(word) if word[0].isdigit() else _spelt(tokens, at)
+    word, before = _word(tokens, at), _word(tokens, at - 1)
+    if share := _share(tokens, at):
+        return share
+    if word in numerals.ROMAN and at and tokens[at].capital and tokens[at - 1].capital:
+        return Fraction(numerals.ROMAN[word]), 1, "", len(word) == 1
+    if word[0].isdigit():
+        is_age = before in numerals.BEFORE_DECADE or len(word) > len("30s")
+        return _digits(word if is_age or not word.endswith("0s") else f"{word}ec")
+    return _spelt(tokens, at)
+
+
+def _share(tokens: Sequence[Token], at: int) -> _Number | None:
+    """A part in two numbers: 1/2 and 1 1/2, "one in four", "three out of four"."""
+    upper, next_word = _small(tokens, at), _word(tokens, at + 1)
+    if not upper:
+        return None
+    if next_word.isdecimal() and (part := _stroked(tokens, at + 1)):
+        return upper + part, 4, "part", False
+    if part := _stroked(tokens, at):
+        return part, 3, "part", False
+    step = 1 if next_word == "in" and upper == 1 else 2 * (next_word == "out")
+    lower = _small(tokens, at + step + 1) if step else 0
+    measured = _word(tokens, at + step + 2) in numerals.units()
+    is_part = 2 < lower <= LARGEST_PART and upper < lower and not measured
+    return (Fraction(upper, lower), step + 2, "part", False) if is_part else None
+
+
+def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
+    """A fraction with a stroke and without spaces; dates and "24/7" are none."""
+    three = tokens[at : at + 3]
+    if "".join(one.word for one in three[1:2]) != "/" or len(three) < 3 or three[2].start - three[0].end != 1:
+        return None
+    upper, lower = _small(three, 0), _small(three, 2)
+    alone = "/" not in (_word(tokens, at - 1), _word(tokens, at + 3))
+    return Fraction(upper, lower) if lower in numerals.DENOMINATORS and 0 < upper < lower and alone else None
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
+    if clock := _clock(tokens, at):
+        return Quantity(at, clock[1], clock[0], "", False)
     read = _read(tokens, at)
     if read is None:
         return None
@@ -115,6 +155,25 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     number *= 10**power
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
     return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
+
+
+def _small(tokens: Sequence[Token], at: int) -> int:
+    """A whole number of one token, in digits or in words; 0 for none."""
+    word = _word(tokens, at)
+    return int(word) if word.isdecimal() and len(word) < len("1000") else numerals.SMALL.get(word, 0)
+
+
+def _clock(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
+    """A time of day and its last token: 3 pm, 3:00 p.m. and 15:00 are "15:00"."""
+    found = _CLOCK.fullmatch(_word(tokens, at))
+    if not found:
+        return None
+    hour, minute, half = int(found[1]), found[2], found[3]
+    last = at + (not half and _word(tokens, at + 1) in ("am", "pm"))
+    half = half or (tokens[last].word if last > at else "")
+    if hour > (12 if half else 23) or not (half or minute):
+        return None
+    return f"{hour % 12 + 12 * (half == 'pm') if half else hour}:{minute or '00'}", last
 
 
 def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
@@ -136,6 +195,8 @@ def _per(tokens: Sequence[Token], last: int) -> str:
 
 def _digits(word: str) -> _Number | None:
     """A number in digits. None for a name, such as 3D or 4k60."""
+    if vulgar := _VULGAR.fullmatch(word):
+        return int(vulgar[1] or 0) + Fraction(int(vulgar[2]), int(vulgar[3]) or 1), 1, "part", False
     match = _DIGITS.fullmatch(word)
     if match is None:
         return None

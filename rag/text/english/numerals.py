@@ -36,6 +36,15 @@ MULTIPLIERS: Final = {
     "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
+DENOMINATORS: Final = frozenset({2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 32, 64, 100})  # of a fraction in digits
+# Behind a name. Those of one letter are vague.
+_ROMAN: Final = """
+i ii iii iv v vi vii viii ix x xi xii xiii xiv xv
+"""
+ROMAN: Final = {word: value for value, word in enumerate(_ROMAN.split(), 1)}
+BEFORE_DECADE: Final = frozenset(
+    {"the", "his", "her", "their", "my", "our", "your", "its", "early", "late", "mid", "-"}
+)  # "in his 30s"
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
 PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
@@ -50,11 +59,12 @@ LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
-CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"}
+CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yen", "₹": "rupee"}
 
 # A unit, its size in the basic unit of its kind, and its forms. A temperature has its zero as well.
 _UNITS: Final = """
-% = 1/100 part: percent percentage pct; dollar: dollars usd; euro: euros eur; pound: pounds lb lbs gbp;
+% = 1/100 part: percent percentage pct; dollar: dollars usd; euro: euros eur; sterling: gbp;
+pound = 453.59237 gram: pounds lb lbs;
 yen; rupee: rupees; cent: cents;
 nanometre = 1/1000000000 metre: nm nanometer nanometers nanometres;
 micrometre = 1/1000000 metre: µm um micron microns micrometer micrometers;
@@ -66,7 +76,8 @@ hectare = 10000 square metre: hectares ha; acre = 4046.8564224 square metre: acr
 milligram = 1/1000 gram: mg milligrams; gram: g grams gramme grammes;
 kilogram = 1000 gram: kg kilograms kilo kilos kgs; ton = 1000000 gram: tons tonne tonnes;
 ounce = 28.349523125 gram: oz ounces; millilitre = 1/1000 litre: ml milliliter milliliters millilitres;
-litre: l liter liters litres; gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints;
+litre: l liter liters litres; teaspoon = 0.005 litre: teaspoons tsp; tablespoon = 0.015 litre: tablespoons tbsp;
+gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints;
 barrel: barrels; nanosecond = 1/1000000000 second: ns nanoseconds; microsecond = 1/1000000 second: µs us microseconds;
 millisecond = 1/1000 second: ms milliseconds; second: seconds sec secs s; minute = 60 second: minutes min mins;
 hour = 3600 second: hours hr hrs h; day = 86400 second: days; night: nights; week = 604800 second: weeks;
@@ -88,7 +99,7 @@ _AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min"})
 @cache
 def units() -> dict[str, str]:
     """The name of each unit by each of its forms: "kilometres" and "km" are both "kilometre"."""
-    names: dict[str, str] = {"%": "%", "min": "minute"}
+    names: dict[str, str] = {"%": "%", "min": "minute", "s": "second"}
     for entry in _UNITS.split(";"):
         definition, _, forms = entry.partition(":")
         name = definition.partition("=")[0].strip()
