@@ -66,8 +66,9 @@ class HeldLines:
         if line.kind == "markers":
             return self._below(line)
         if not line.frame:
-            goes = line.standing not in self._hidden
-            return self._by_what_follows(line, following) if goes and leads and self._hidden else goes
+            if leads and self._hidden == _HIDDEN["strict"]:
+                return self._by_what_follows(line, following)
+            return line.standing not in self._hidden
         if line.refusal:  # it is the whole answer or is left out
             return not self._hidden and (shown or any(not one.refusal for one in following) or None)
         if not self._hidden:
