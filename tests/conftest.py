@@ -9,6 +9,7 @@ import itertools
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -63,6 +64,8 @@ LONGEST: Final = (
     "test_command_line.py",
 )
 
+MEMORY: Final = Path("/dev/shm")
+ROOM: Final = 4_000_000_000  # bytes, several times what a run has in its folders at once
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
 PAGES = {
@@ -100,9 +103,17 @@ Descale a kettle with two spoons of citric acid, then boil it empty once.
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C in a suite that was started in the background: the programs that tests start would ignore it too."""
+    """Heed Ctrl-C in a suite that was started in the background: the programs that tests start would ignore it too.
+
+    Temporary folders are in memory if it has room and runs programs. An index and a conversation wait for the disk at
+    many of their steps, and the system works for each.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK):
+        place = os.statvfs(MEMORY)
+        if place.f_bavail * place.f_frsize > ROOM and not place.f_flag & os.ST_NOEXEC:
+            tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

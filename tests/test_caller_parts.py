@@ -119,6 +119,17 @@ async def test_the_failure_of_a_retriever_is_an_error_without_its_text(settings:
     assert "canary" not in response.model_dump_json()
 
 
+@pytest.mark.parametrize("found", [None, 7, ["text"]])
+async def test_a_retriever_that_returns_no_documents_is_an_error_of_the_retriever(
+    settings: Settings, found: Any
+) -> None:
+    retriever = ListRetriever.model_construct(documents=found, failure=None, asked=[])
+    async with open_agent(settings, retriever=retriever, patience=AT_ONCE) as agent:
+        error = (await agent.ask(QUESTION)).error
+    assert error is not None
+    assert (error.code, "Documents" in error.message) == ("retriever", True)
+
+
 def test_a_document_keeps_its_id_and_gets_a_stable_one_otherwise() -> None:
     assert chunk_of(Document("text", id="mine")).id == "mine"
     assert chunk_of(TEETH).id == chunk_of(TEETH).id != chunk_of(OTHER).id

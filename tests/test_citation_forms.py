@@ -217,3 +217,54 @@ def test_a_source_without_its_address_counts_where_it_names_one_passage() -> Non
     writer.feed("A node is a process [Source: Page 1]. A node is a process [Source: Cows].")
     writer.close()
     assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", 1)
+
+
+ATLAS = [
+    passage(1, "Atlas is a robot. Atlas weighs 89 kg. The battery lasts one hour.", title="Atlas", heading=""),
+    passage(2, "Spot weighs 32 kg.", title="Spot", heading="Weights"),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "cite"),
+    [
+        ("title", "[Atlas](https://book.example/page-1)"),
+        ("source", "[Source: Atlas](https://book.example/page-1)"),
+        ("chapter", "(from Atlas)"),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 0])
+def test_a_citation_in_words_behind_a_full_stop_belongs_to_the_sentence_before(
+    form: CitationStyle, cite: str, step: int
+) -> None:
+    text = f"Atlas weighs 89 kg. {cite} The battery lasts one hour. {cite}\n\n- Atlas is a robot. {cite}"
+    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=(form,)))
+    for begin in range(0, len(text), step or len(text)):
+        writer.feed(text[begin : begin + (step or len(text))])
+    writer.close()
+    assert writer.shown.plain == "Atlas weighs 89 kg. [1] The battery lasts one hour. [1]\n\n- Atlas is a robot. [1]"
+    assert (writer.notices, writer.grounding.sentences, writer.grounding.removed) == ([], 3, 0)
+
+
+def test_a_link_that_begins_a_sentence_is_no_citation_of_the_one_before() -> None:
+    writer = written("Atlas is a robot. [Atlas](https://book.example/page-1) weighs 89 kg.", "title", ATLAS)
+    assert writer.shown.plain == "Atlas is a robot [1]. [1] weighs 89 kg."
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Atlas weighs 89 kg [1], see [Atlas page](/local).", "Atlas weighs 89 kg [1], see Atlas page."),
+        ("Atlas weighs 89 kg [1]. See [the docs](https://evil.example).", "Atlas weighs 89 kg [1]. See the docs."),
+        ("![x](https://evil.example/x.png) Atlas weighs 89 kg [1].", "Atlas weighs 89 kg [1]."),
+    ],
+)
+def test_a_link_among_the_words_is_reduced_to_its_text_and_an_image_leaves_nothing(text: str, plain: str) -> None:
+    writer = written(text, "title", ATLAS)
+    assert writer.shown.plain.replace(" [?]", "") == plain
+    assert writer.notices[0].startswith("1 link was taken out")
+
+
+@pytest.mark.parametrize("cite", ["(from Weights)", "[Source: Weights]"])
+def test_the_heading_of_one_passage_names_it(cite: str) -> None:
+    assert written(f"Spot weighs 32 kg {cite}.", "chapter", ATLAS).shown.plain == "Spot weighs 32 kg [2]."

@@ -158,3 +158,21 @@ def test_a_long_line_is_cut_token_by_token() -> None:
     cutter = PieceCutter()
     found = [piece for _ in range(20_000) for piece in cutter.feed("word ")]
     assert "".join(piece.text for piece in [*found, cutter.close()]) == "word " * 20_000
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'Ask the patient "Do you smoke?" before you write the report [1].',
+        "Yahoo [1]! is big.",
+        "It waits [1]... then it goes on.",
+        'He said "Stop." and left [1].',
+    ],
+)
+def test_a_sentence_goes_on_in_lower_case_behind_other_signs_than_a_full_stop(sentence: str) -> None:
+    cutter = PieceCutter()
+    assert [piece.text for piece in cutter.feed(f"{sentence} It ends.")] == [f"{sentence} "]
+    assert [piece.text for piece in PieceCutter().feed("pip installs it [1]. uv does so. So")] == [
+        "pip installs it [1]. ",
+        "uv does so. ",
+    ]

@@ -144,9 +144,16 @@ def test_a_sentence_that_leans_back_brings_the_one_before() -> None:
     assert answer.startswith("Odometry counts the turns of the wheels. [1] It drifts because wheels slip. [1]")
 
 
-def test_a_sentence_with_a_bracketed_number_is_not_quoted() -> None:
-    text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels."
-    assert ask("What is odometry?", [passage(1, text, "Odometry")]) == "Odometry counts the turns of wheels. [1]"
+def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() -> None:
+    text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels.\n\n[3] Odometry of wheels, 1999."
+    answer = ask("Why does odometry drift?", [passage(1, text, "Odometry")])
+    assert answer.startswith("Odometry drifts, as shown in \\[3\\]. [1]")
+    assert "1999" not in answer  # an entry of a list of works says nothing
+
+
+def test_a_sentence_with_a_question_in_it_is_quoted_in_one() -> None:
+    text = 'Ask the patient "Do you smoke?" before you write the report.'
+    assert ask("What do I ask the patient?", [passage(1, text, "Patients")]) == f"{text} [1]"
 
 
 def test_an_answer_stays_short() -> None:

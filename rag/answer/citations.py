@@ -23,7 +23,7 @@ LONGEST_QUOTE: Final = 200  # code points
 
 # The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
 _LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
-_LINK: Final = rf"\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
+_LINK: Final = rf"(?<!!)\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^()\s]{{0,100}}\)[^()\s]{{0,100}})?)\)"
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
@@ -33,6 +33,10 @@ _TRAILING: Final = re.compile(
     r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
     r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
     re.IGNORECASE,
+)
+# What a link behind it belongs to: it is no citation, whatever its address.
+_IN_SENTENCE: Final = re.compile(
+    r"\b(?:see|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
 )
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
@@ -185,10 +189,12 @@ class CitationForms:
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
     def _is_citation(self, link: re.Match[str]) -> bool:
-        """Whether a link cites: not when a passage contains it, nor when only `[Source: ...]` cites."""
+        """Whether a link cites: not if a passage contains it, nor behind "see", nor if only `[Source: ...]` cites."""
         if "title" not in self._accepts and not _plain(link["label"]).startswith("source:"):
             return False
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        if not ours and _IN_SENTENCE.search(link.string[: link.start("form")]):
+            return False
         return ours or (bool(self._accepts) and not any(link["url"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
@@ -198,7 +204,7 @@ class CitationForms:
         full = [one for one in there if wanted in _full_names(one)]
         titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
         if url is None:
-            return _meant(full, titled) if wanted else []
+            return _meant(full, titled, [one for one in ours if wanted == _plain(one.heading)]) if wanted else []
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
         numbered = [one for one in ours if wanted == str(one.number)]
         exact = [one for one in there if _stands_at(url, one.link) and one.link != one.url]

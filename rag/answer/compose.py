@@ -12,7 +12,7 @@ from typing import Final
 
 from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
 from rag.text.english.phrases import ATTRIBUTED, SEE
-from rag.text.markup import MarkedText, Segment, parse, safe_address, same_address, written_addresses
+from rag.text.markup import MarkedText, Segment, as_written, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
 
 _BETWEEN: Final = " \t.,;:|*_"
@@ -93,7 +93,7 @@ class Composer:
                 parts[-1][1].extend(one.numbers)
         if words.strip(_BETWEEN):  # the last marker covers what follows it
             parts.append((words.strip(_BETWEEN), parts[-1][1] if parts else []))
-        return parts if len(parts) > 1 else []
+        return [(as_written(words), numbers) for words, numbers in parts] if len(parts) > 1 else []
 
     def only(self, plain: MarkedText, kept: Collection[int]) -> MarkedText:
         """A composed text without the markers of other passages than those kept."""

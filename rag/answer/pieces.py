@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from rag.text.markup import OPEN_SEQUENCE, is_plain, visible
-from rag.text.sentences import ends_sentence
+from rag.text.sentences import ends_sentence, is_plain_stop
 
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
@@ -233,4 +233,5 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
     if text[end - 1] in "。！？" or not follower:
         return True if text[end - 1] in "。！？" or len(tail) >= _NEXT else None
     # A small letter may begin a sentence too. Joined to the one before, it would be checked together with it.
-    return ends_sentence(text, 0, end, "`" if tail[0] == "`" or follower.islower() else follower)
+    small = follower.islower() and is_plain_stop(text, end)
+    return ends_sentence(text, 0, end, "`" if tail[0] == "`" or small else follower)

@@ -8,7 +8,7 @@ from typing import Final
 
 from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
-from rag.text.markup import MarkedText, Segment
+from rag.text.markup import MarkedText, Segment, as_written
 from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
@@ -146,7 +146,7 @@ class ShownAnswer:
         self._gap, self._prefix, self._run = "", (0, ""), line.run
         for number in numbers:
             passage, citation = self._passages[number], self.citations.get(number)
-            quote = line.quotes.get(number) or best_quote(line.text, passage.text)
+            quote = line.quotes.get(number) or best_quote(as_written(line.text), passage.text)
             if citation is None:
                 self.citations[number] = make_citation(passage, quote, self._style)
             elif quote != Quote.of(citation) and quote not in citation.occurrences:
@@ -157,7 +157,8 @@ class ShownAnswer:
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        self.add(lead + self._rendered(segments), lead + "".join(one.raw for one in segments))
+        plain = "".join(one.raw for one in segments)
+        self.add(lead + as_written(self._rendered(segments)), lead + as_written(plain))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""

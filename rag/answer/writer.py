@@ -7,9 +7,12 @@ under it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from rag.answer.book_brackets import BookBrackets
 from rag.answer.citations import CitationForms, unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
@@ -19,6 +22,8 @@ from rag.text.english.speech_acts import is_refusal, is_talk, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+
+_MARKERS: Final = re.compile(r"(?:\s*\[\d{1,4}\])*\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class AnswerWriter:
         self._manner = manner
         self._passages = passages
         self._forms = CitationForms(manner.accepts, passages)
+        self._brackets = BookBrackets(passages)
         self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
         self._intake = Intake(self._forms)
         self._held = HeldLines(manner.mode)
@@ -151,9 +157,14 @@ class AnswerWriter:
     def _is_held(self, line: AnswerLine) -> bool:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.kind != "code" and line.is_open:
-            text, unknown = self._forms.as_numbers(line.text)
-            line.marked = line.marked.changed(text)
+            written = self._brackets.hidden(line.text)
+            text, unknown = self._forms.as_numbers(written)
             self.grounding.unknown_markers += unknown
+            if text != written and line.kind == "sentence" and not line.prefix:
+                text = self._behind_citations(line, text)
+                if not text:
+                    return False
+            line.marked = line.marked.changed(text)
             line.unresolved = unknown > 0
             numbers = self._composer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
@@ -162,6 +173,20 @@ class AnswerWriter:
             if not self._is_beside_the_book(line, numbers):
                 self._judge(line, numbers)
         return not self.refused
+
+    def _behind_citations(self, line: AnswerLine, text: str) -> str:
+        """What is left of a line that begins with a citation in words: it may belong to the sentence before it.
+
+        "It runs. [Nodes](nodes.md) It computes." has the citation behind the full stop; `text` has it as a marker.
+        """
+        end = _MARKERS.match(text).end()  # type: ignore[union-attr]  # it matches the empty text
+        alone = not text[end:]
+        cites = alone or (end and not text[end].islower())
+        if not cites or not (self._held.open_lines or (alone and self._manner.mode != "off")):
+            return text
+        above = AnswerLine("markers", MarkedText(text[:end].strip()), gap=line.gap, block=line.block, run=line.run)
+        self._cite_open(above, self._composer.numbers(above.marked))
+        return text[end:]
 
     def _judge(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
         above = self._held.open_lines

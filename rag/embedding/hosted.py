@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Kind = Literal["search_document", "search_query"]
 Wire = Callable[[list[str], Kind], Any]
 
-COHERE: Final = "https://api.cohere.com"
 BATCH: Final = 96  # texts of one request, Cohere's limit
 PARALLEL: Final = 4  # requests at the same time during an ingestion
 TIMEOUT = 10.0  # seconds for the connection, and for each read of the answer
@@ -143,25 +142,43 @@ def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cohere_wire(model: str, service: Service) -> Wire:
-    """Requests of Cohere's wire format, without retries. A text that is too long is an error, and not embedded in part.
+    """langchain-cohere's embeddings with one request per call, without retries.
 
-    Cohere's SDK looks at the type of each number of an answer, which takes a tenth of a second for twenty vectors.
+    Its retries are nested: three by tenacity for any exception, even a wrong key, with three by the SDK in each.
     """
-    client = cohere_http_client()
-    address = f"{(service.base_url or COHERE).rstrip('/')}/v1/embed"
-    headers = {"authorization": f"Bearer {service.key.get_secret_value()}"}
-    fixed = {"model": model, "embedding_types": ["float"], "truncate": "NONE"}
+    from cohere import Client
+    from langchain_cohere import CohereEmbeddings
 
-    def embed(texts: list[str], kind: Kind) -> Any:
-        answer = client.post(address, json={**fixed, "texts": texts, "input_type": kind}, headers=headers)
-        answer.raise_for_status()
-        return answer.json()["embeddings"]["float"]
+    class Once(CohereEmbeddings):
+        def embed(self, texts: list[str], *, input_type: Any = None) -> Any:
+            # The SDK's own batching starts threads, and fails on an answer without billed units.
+            answer = self.client.embed(
+                texts=texts,
+                model=self.model,
+                input_type=input_type,
+                truncate=self.truncate,
+                embedding_types=self.embedding_types,
+                batching=False,
+                request_options={"max_retries": 0},
+            )
+            return answer.embeddings.float_
 
-    return embed
+    key = service.key.get_secret_value()  # a SecretStr would be sent as asterisks
+    client = Once.model_validate(
+        {
+            "model": model,
+            "cohere_api_key": key,
+            "base_url": service.base_url,
+            "request_timeout": TIMEOUT,
+            "truncate": "NONE",  # a text that is too long is an error, and not embedded in part
+        }
+    )
+    client.client = Client(key, base_url=service.base_url, timeout=TIMEOUT, httpx_client=cohere_http_client())
+    return lambda texts, kind: client.embed(texts, input_type=kind)
 
 
 def cohere_http_client() -> Any:
-    """An HTTP client for Cohere. That of its SDK follows redirects and reads without a limit."""
+    """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
     import httpx
 
     from rag.model.http_client_options import client_options

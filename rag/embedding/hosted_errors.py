@@ -121,7 +121,7 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
     """
     if isinstance(failure, AskbookError):
         return failure
-    status = getattr(failure, "status_code", None) or getattr(getattr(failure, "response", None), "status_code", None)
+    status = getattr(failure, "status_code", None)
     if isinstance(status, int) and status >= 300:
         kind = _BY_STATUS.get(status, _SERVER if status >= 500 else _REFUSED)
         message = f"{service.place} answered {status}."

@@ -49,7 +49,7 @@ LINKS: Final = 0.6  # taken from a block of which every character belongs to a l
 SHORTEST: Final = 25  # characters of a block that says something by itself; a whole sentence may be shorter
 
 _SIGNATURE: Final = re.compile(r"`[^`\n]{1,300}`")
-_MARKER: Final = re.compile(r"`[^`]*`|(\[\d+\])")
+_WORK: Final = re.compile(r"\[\d+\]")
 _EMPHASIS: Final = re.compile(r"([_*])[^_*\n]+\1")  # a line in italics, such as the caption of a list of links
 _VERSION: Final = re.compile(r"(?:[\w.+-]+ )?v?\d+(?:\.\d+)*\+?(?: [\w-]+){0,2}:")  # "Python 3.6+ non-Annotated:"
 _TAB: Final = re.compile(rf"\w+:|{_VERSION.pattern}")
@@ -310,7 +310,7 @@ def is_quotable(block: QuoteBlock) -> bool:
 def is_sayable(unit: Unit) -> bool:
     """Whether a unit may be quoted.
 
-    It is no heading, question, image, label of a tab, or lone row of a table, and has no [1] outside code.
+    It is no heading, question, image, label of a tab, lone row of a table, or entry of a list of works ("[3] Smith").
     """
     if unit.kind == "heading" or unit.text.rstrip("*_ \"'”’)").endswith("?") or _IMAGE.match(unit.text):
         return False
@@ -318,7 +318,7 @@ def is_sayable(unit: Unit) -> bool:
         return False
     if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
         return False
-    return unit.kind == "code" or not any(m[1] for m in _MARKER.finditer(unit.text))
+    return not _WORK.match(unit.text)
 
 
 def leans_back(block: QuoteBlock, unit: Unit) -> bool:

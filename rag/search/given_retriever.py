@@ -96,9 +96,9 @@ class GivenRetriever:
         except Exception as failure:  # of any retriever; its text may hold a key
             name = type(self._retriever).__name__
             raise RetrievalError("retriever", f"{name} raised {type(failure).__name__}.", retryable=True) from None
-        if not all(hasattr(document, "page_content") for document in documents):
+        if not isinstance(documents, list) or not all(hasattr(document, "page_content") for document in documents):
             name = type(self._retriever).__name__
-            raise RetrievalError("retriever", f"{name} returned something that is not a Document of LangChain.")
+            raise RetrievalError("retriever", f"{name} returned something that is not a list of LangChain's Documents.")
         return [(chunk_of(document), score_of(document.metadata)) for document in documents if document.page_content]
 
     async def _scores(self, question: str, found: Sequence[tuple[Chunk, float | None]]) -> list[float]:

@@ -113,6 +113,9 @@ UNPRINTABLE: Final = re.compile(f"{HIDDEN.pattern}|[\u2028\u2029]")
 _LINE_BREAK: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _BREAKS: Final = {ord("\n"): " ", ord("\t"): " "}
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+# They stand for brackets around numbers that are the book's own and no marker; no visible text has these characters.
+BOOK_BRACKETS: Final = "\x04\x05"
+_WRITTEN: Final = str.maketrans(BOOK_BRACKETS, "[]")
 
 
 class Segment(NamedTuple):
@@ -258,7 +261,12 @@ class MarkedText:
                     kept[-1] = kept[-1].rstrip(" \t")
             else:
                 kept.append(segment.raw)
-        return "".join(kept)
+        return as_written("".join(kept))
+
+
+def as_written(text: str) -> str:
+    """The text with the book's own brackets as they are shown."""
+    return text.translate(_WRITTEN)
 
 
 def addresses_in(text: str) -> frozenset[str]:

@@ -29,6 +29,7 @@ _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
 # Lines without text: the fence of an admonition, a lone tag or comment, the mark of a table of contents.
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
 _ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
+_PLAIN_STOP: Final = re.compile(r"(?<!\.)\.(?![.\"'”’»])")
 _NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1" of "1. Reliability"
 
 
@@ -68,7 +69,7 @@ def sentence_spans(
 
     A full stop ends a sentence if white space follows and then no lower-case letter, except in inline code and after an
     abbreviation or an initial. Versions, decimals, file names and addresses hold no white space, so they stay whole.
-    With `small` a lower-case letter may begin a sentence: "pip installs it. uv does so too."
+    With `small` a lower-case letter may begin a sentence after a plain full stop: "pip installs it. uv does so too."
     """
     end = len(text) if end is None else end
     code = code_spans(text, start, end)
@@ -91,7 +92,17 @@ def _is_end(text: str, match: re.Match[str], begin: int, end: int, *, small: boo
     tail = text[match.end() : min(end, match.end() + 40)].lstrip()
     follower = "`" if tail[:1] == "`" else tail.lstrip("*_\"'“‘«([`")[:1]
     stop = match.start() + len(match[0]) - len(match[0].lstrip(".!?…"))
-    return ends_sentence(text, begin, stop, "`" if small and follower.islower() else follower)
+    if small and follower.islower() and is_plain_stop(text, stop):
+        follower = "`"
+    return ends_sentence(text, begin, stop, follower)
+
+
+def is_plain_stop(text: str, stop: int) -> bool:
+    """Whether a single full stop, and no quotation mark behind it, stands before `stop`.
+
+    Behind other signs a sentence goes on in lower case: 'Ask "Why?" first', "and then... nothing".
+    """
+    return _PLAIN_STOP.match(text, max(0, stop - 1)) is not None
 
 
 def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:

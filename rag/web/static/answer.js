@@ -61,6 +61,7 @@ export class TurnView {
 
   citation(number, answer) {
     const record = (answer.citations || []).find((citation) => citation.marker === number);
+    if (!record && answer.citations?.length) return null;
     if (!record) return element("span", { className: "citation" }, String(number));
     const button = element("button", { className: "citation", type: "button" }, String(number));
     button.setAttribute("aria-label", `Source ${number}: ${record.breadcrumb || record.title}`);

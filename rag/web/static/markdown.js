@@ -16,7 +16,7 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-// `hooks.citation(n)` and `hooks.mark(i)` make the nodes of `[n]` and of the i-th `[?]`.
+// `hooks.citation(n)` and `hooks.mark(i)` make the nodes of `[n]` and of the i-th `[?]`; null leaves the text as it is.
 export function render(text, hooks) {
   const writer = new Writer(hooks);
   const fragment = document.createDocumentFragment();
@@ -109,8 +109,9 @@ class Writer {
     const nodes = [];
     let from = 0;
     for (const found of text.matchAll(MARKER)) {
-      nodes.push(text.slice(from, found.index).replace(/ $/, found[1] ? "" : " "));
-      nodes.push(found[1] ? this.hooks.citation(Number(found[1])) : this.hooks.mark(this.marks++));
+      const made = found[1] ? this.hooks.citation(Number(found[1])) : this.hooks.mark(this.marks++);
+      if (!made) continue; // brackets of the book's own
+      nodes.push(text.slice(from, found.index).replace(/ $/, found[1] ? "" : " "), made);
       from = found.index + found[0].length;
     }
     nodes.push(text.slice(from));

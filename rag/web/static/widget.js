@@ -78,6 +78,7 @@ function hooks(citations) {
   return {
     citation: (number) => {
       const record = citations.find((citation) => citation.marker === number);
+      if (!record && citations.length) return null;
       return record ? link(record) : element("span", { className: "citation" }, String(number));
     },
     mark: () => element("span", { className: "mark", title: "Not confirmed: read the cited passage." }, "?"),
