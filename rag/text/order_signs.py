@@ -220,13 +220,20 @@ class OrderSigns:
     def any_reply(self) -> list[int]:
         """The words for "every answer", "the answer", "a good answer", and "responses" at the beginning."""
         found = [at for at in self.places(Role.REPLY) if not self.words[at].startswith(("message", "output"))]
-        return [at for at in found if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE, before=3)]
+        return [
+            at
+            for at in found
+            if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
+        ]
 
     @cached_property
     def answer_must(self) -> bool:
-        """Whether "must" stands behind the answer, or a verb of speech right behind it: "every answer recommends"."""
+        """Whether "must" stands behind the answer, or anywhere beside "every answer", or a verb of speech behind it."""
         found = {*self.replies, *self.any_reply}
-        return any(self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found)
+        every = any(self._near(at, Role.EVERY | Role.YOUR, before=1) for at in found)
+        return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
+            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found
+        )
 
     def _ends_noun(self, at: int) -> bool:
         """Whether the noun ends here: "your response model" and "your reply to the customer" are none."""
