@@ -210,3 +210,14 @@ def test_a_sentence_that_was_only_an_address_is_told_in_the_modes_that_show_all(
     assert writer.notices[-1] == (
         "1 sentence was taken out: nothing is left of it without what the cited passages do not have."
     )
+
+
+def test_a_doubtful_line_that_leads_to_nothing_is_left_out() -> None:
+    doubtful = "Set it up with great care [1]:"
+    assert shown(f"{NODE} [1].\n\n{doubtful}\n\n```sh\nrm -rf /opt/invented77\n```\n") == f"{NODE} [1]."
+    assert doubtful in shown(f"{NODE} [1].\n\n{doubtful}\n\n```sh\nros2 node list\n```\n")
+
+
+@pytest.mark.parametrize("text", ["|", "| | |"])
+def test_a_row_without_anything_in_it_is_no_answer(text: str) -> None:
+    assert write(text).refused == "unconfirmed"

@@ -209,7 +209,7 @@ async def test_a_search_is_one_query_whatever_the_number_of_legs() -> None:
     assert found == [[], [], [], []]
     dense, sparse, _ = request.body["searches"]
     assert dense["using"] == "dense"
-    assert sparse["query"] == {"nearest": {"indices": [4, 9], "values": [1.0, 1.0]}}
+    assert sparse["query"] == {"indices": [4, 9], "values": [1.0, 1.0]}
     assert not any(leg["with_vector"] for leg in request.body["searches"])
     assert all(
         leg["filter"]["must"] == [{"key": "metadata.url", "match": {"prefix": "https://a"}}]

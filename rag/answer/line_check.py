@@ -24,6 +24,7 @@ NEAR: Final = 0.4  # least share of a sentence without a citation that the passa
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
+_CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
 _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
@@ -66,7 +67,7 @@ class LineCheck:
         composed = self.compose(line, inherited)
         line.unresolved = line.unresolved or composed.unknown > 0
         own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
-        if _only_pointed(bare, composed) or (line.kind != "row" and not _SAYS.search(bare)):
+        if _only_pointed(bare, composed) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
         found = self._finding(line, bare, own, inherited)
         if not found.supported:

@@ -58,12 +58,16 @@ class HeldLines:
 
     def _goes(self, *, shown: bool, last: bool) -> bool | None:
         """Whether the first line is shown; None while that is not known."""
-        line, following = self.lines[0], list(self.lines)[1:] if self.lines[0].frame else []
+        line = self.lines[0]
         if line.is_open or line.waits:
             return None
+        leads = line.kind == "lead" and line.standing == "unconfirmed"  # a claim of its own that nothing confirms
+        following = list(self.lines)[1:] if line.frame or leads else []
         if line.kind == "markers":
             return self._below(line)
         if not line.frame:
+            if leads and self._hidden == _HIDDEN["strict"]:
+                return self._by_what_follows(line, following)
             return line.standing not in self._hidden
         if line.refusal:  # it is the whole answer or is left out
             return not self._hidden and (shown or any(not one.refusal for one in following) or None)
