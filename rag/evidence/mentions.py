@@ -45,8 +45,15 @@ _BARE: Final = re.compile(
     r"|[A-Za-z]\w*_\w+"  # base_link
     r"|[A-Za-z_][\w.]*\(\)"  # main()
     r"|(?:~?\.{0,2}/)?(?:[\w.-]+/)+[\w-]+\.[a-z]{1,5}"  # src/main.rs
+    r"|~?/(?:[\w.-]+/)+[\w-]+|(?<=\s)-[A-Za-z](?!\S)|@[A-Za-z]\w{2,}"  # /etc/hosts  -v  @name
+    r"|[A-Z]{2,}\d{3,}\w*|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])(?=(?:\D*\d){4})[A-Za-z\d]{20,}"  # ABC123, keys
     r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
     r")"
+)
+# What a command installs, unless a noun follows: "install third-party packages".
+_PACKAGE: Final = re.compile(
+    r"\b(?i:install|pull|clone)\s+(?:-\S+\s+)*([a-z][\w.]*(?:[-/][a-z\d][\w.]*)*[-/][a-z\d]\w*)"
+    r"(?=\W*$|[.,;:)]|\s+(?:on|in|with|from|to|and|or|for|by|using|before|after|first|then)\b)"
 )
 _DATE: Final = re.compile(r"\b(\d\d?)[/.](\d\d?)[/.](\d{4})\b")
 _CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
@@ -120,6 +127,9 @@ class Mentions:
                 near = any(len(part) >= SHORTEST for part in parts)
                 near = near and all(any(part in one.parts for one in self._all) for part in parts)
                 yield absent("code", word, near=near or _holds(self._all, word))
+        for package in _PACKAGE.findall(_CODE.sub(" ", sentence)):
+            if not _holds(self._cited, package):
+                yield absent("code", package, near=True)
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.

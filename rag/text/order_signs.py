@@ -19,6 +19,7 @@ _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:
 _TWO_WORDS: Final = re.compile(
     r"\b(?:has|have|needs?|required|obliged|supposed|got|ought|is|are) to\b|\byou (?:will|shall)\b", re.IGNORECASE
 )
+_SPELT_OUT: Final = re.compile(r"\b[^\W\d_]([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}\b")  # I.g.n.o.r.e
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
@@ -41,7 +42,8 @@ class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", text))
+        joined = _SPELT_OUT.sub(lambda word: word[0].replace(word[1], ""), LABEL.sub("", text))
+        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), joined)
         self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
         self.roles = [role_of(word) for word in self.words]
 
@@ -218,13 +220,20 @@ class OrderSigns:
     def any_reply(self) -> list[int]:
         """The words for "every answer", "the answer", "a good answer", and "responses" at the beginning."""
         found = [at for at in self.places(Role.REPLY) if not self.words[at].startswith(("message", "output"))]
-        return [at for at in found if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE, before=3)]
+        return [
+            at
+            for at in found
+            if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
+        ]
 
     @cached_property
     def answer_must(self) -> bool:
-        """Whether "must" stands behind the answer, or a verb of speech right behind it: "every answer recommends"."""
+        """Whether "must" stands behind the answer, or anywhere beside "every answer", or a verb of speech behind it."""
         found = {*self.replies, *self.any_reply}
-        return any(self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found)
+        every = any(self._near(at, Role.EVERY | Role.YOUR, before=1) for at in found)
+        return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
+            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found
+        )
 
     def _ends_noun(self, at: int) -> bool:
         """Whether the noun ends here: "your response model" and "your reply to the customer" are none."""
