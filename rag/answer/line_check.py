@@ -105,11 +105,10 @@ class LineCheck:
             return Finding("contradicted", {}, reasons=(why,))
         each = [finding(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
-        wanted = read(sentence).whole.telling.keys()
-        least = _RELATED * max(1, len(wanted))
-        beside = [
-            one for one in sources if not alone or (one.number not in alone and len(wanted & one.stated) >= least)
-        ]
+        beside = [one for one in sources if one.number not in alone]
+        if alone and beside:
+            wanted = read(sentence).whole.telling.keys()
+            beside = [one for one in beside if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
         quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
         if alone:
             return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
