@@ -247,9 +247,6 @@ async def test_a_flood_of_calls_does_not_blame_the_question(flood: Reply, agent:
 
 
 FORMS = {
-    "usage is a list": chunk(usage=[1]),
-    "usage is a word": chunk(usage="x"),
-    "details are a word": chunk(usage={"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": "x"}),
     "choices are an object": chunk(choices={"0": 1}),
     "a delta is a word": chunk(choices=[{"index": 0, "delta": "x", "finish_reason": "stop"}]),
     "a call is empty": chunk(choices=[{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": None}]}}]),
