@@ -9,6 +9,7 @@ from typing import Final
 
 from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
+from rag.text.english.speech_acts import is_yes_or_no
 from rag.text.markup import MarkedText, Segment, as_written
 from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
@@ -74,7 +75,7 @@ class HeldLines:
         if line.refusal:  # it is the whole answer or is left out
             return not self._hidden and (shown or any(not one.refusal for one in following) or None)
         if not self._hidden:
-            return True
+            return not is_yes_or_no(line.text) or shown or any(not one.frame for one in following) or None
         if line.kind not in ("heading", "lead", "row"):
             return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
         goes = self._by_what_follows(line, following)
