@@ -96,14 +96,13 @@ def _passage(number: int, text: str, known: str) -> Passage:
     lines = [line.strip() for line in known.split("\n") if line.strip()]
     places = [line for line in lines if _LOCATION.fullmatch(line)]
     names = [name for line in lines if line not in places for name in _CRUMB.split(line)]
-    title = names[0] if names else f"Passage {number}"
     address = next((place for place in places if "://" in place), places[0] if places else "")
     return Passage(
         number=number,
         score=1.0,
         chunk_id=str(number),
         text=text,
-        title=title,
+        title=names[0] if names else "",
         heading=names[-1] if len(names) > 1 else "",
         breadcrumb=" > ".join(dict.fromkeys(names)),
         url=address.partition("#")[0],

@@ -11,6 +11,7 @@ from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write
 
+HEAD, ROW = "| Tool | Use |\n|---|---|\n", "| apt | Debian [2] |"
 REMOVED: Final[tuple[tuple[str, GroundingMode], ...]] = ((FALSE, "exact"), (WRONG, "strict"))
 
 # --- the four modes -------------------------------------------------------------------------------------------------
@@ -192,9 +193,15 @@ def test_a_lead_stands_with_its_list_and_falls_with_it() -> None:
         (f"1. {TALK} [1]\n2. {WRONG} [1]\n\n{NODE} [1].", f"1. {TALK} [1]\n2. {LEFT_OUT}\n\n{NODE} [1]."),
         (f"Nodes:\n\n- {WRONG} [1]\n- {WRONG} [1]\n\n{NODE} [1].", f"{NODE} [1]."),
         (f"The 47 nodes:\n\n- {TALK} [1]", f"{LEFT_OUT}\n\n- {TALK} [1]"),
+        (f"{HEAD}| apt | 47 [2] |\n{ROW}\n{ROW}", f"{HEAD}| {LEFT_OUT} | |\n{ROW}\n{ROW}"),
+        (f"{HEAD}{ROW}\n| apt | 47\n\n[2]\n\n{NODE} [1].", f"{HEAD}{ROW}\n| {LEFT_OUT} | |\n\n[2]\n\n{NODE} [1]."),
+        (f"{HEAD}{ROW}\n| apt | 47 [2] |", f"{HEAD}{ROW}\n| {LEFT_OUT} | |"),
+        (f"| Tool | `zenoh.rs` |\n|---|---|\n{ROW}", f"| {LEFT_OUT} | |\n|---|---|\n{ROW}"),
+        (f"{HEAD}| apt | 47 [2] |\n\n{NODE} [1].", f"{NODE} [1]."),
+        (f"{HEAD}{ROW}\n| | |\n{ROW}", f"{HEAD}{ROW}\n{ROW}"),
     ],
 )
-def test_where_a_part_of_a_list_was_removed_a_line_says_so(said: str, plain: str) -> None:
+def test_where_a_part_of_a_list_or_table_was_removed_a_line_says_so(said: str, plain: str) -> None:
     assert shown(said) == plain
 
 
@@ -236,7 +243,7 @@ def test_code_that_no_passage_has_is_removed(code: str) -> None:
 
 def test_the_rows_of_a_table_are_checked_one_by_one() -> None:
     table = "| Tool | Use |\n|---|---|\n| apt | Debian |\n| apt | Windows |\n\n[2]"
-    assert shown(table, "exact") == "| Tool | Use |\n|---|---|\n| apt | Debian |\n\n[2]"
+    assert shown(table, "exact") == f"| Tool | Use |\n|---|---|\n| apt | Debian |\n| {LEFT_OUT} | |\n\n[2]"
     assert shown(table) == table.replace("Windows |", f"Windows {FLAG} |")
 
 

@@ -11,6 +11,8 @@ from rag.types import GroundingMode, Passage
 from tests.fakes import passage
 from tests.writing import BOOK, FALSE, NODE, REFUSAL, TALK, WRONG, shown, write
 
+MODES: tuple[GroundingMode, ...] = ("strict", "exact", "flag", "off")
+
 # --- links and tags -------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +92,26 @@ def test_an_answer_of_which_nothing_is_left_names_the_closest_passages(mode: Gro
     writer = write(f"{said} [1]. The moon is {said} [2].", mode)
     assert (writer.shown.content, writer.refused, writer.grounding.removed) == (CLOSEST, "unconfirmed", 2)
     assert (writer.shown.plain, writer.shown.citations) == (CLOSEST, {})
+
+
+@pytest.mark.parametrize(
+    "said", ["Yes.", "No", "**Yes.**", "Yes, that is correct. Let me know if you need more!", "Correct."]
+)
+def test_a_yes_or_no_alone_is_an_answer_that_nothing_confirms(said: str) -> None:
+    for mode in MODES:
+        hidden, flag = mode in ("strict", "exact"), f" {FLAG}" if mode == "flag" else ""
+        writer = write(said, mode)
+        first, stop, rest = said.partition(". ")
+        assert writer.shown.content == (CLOSEST if hidden else f"{first}{stop.strip()}{flag}{stop and ' '}{rest}")
+        assert writer.refused == ("unconfirmed" if hidden else None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_yes_or_no_beside_an_answer_or_a_refusal_is_talk(mode: GroundingMode) -> None:
+    assert shown(f"Yes. {NODE} [1].", mode) == f"Yes. {NODE} [1]."
+    assert shown(f"{NODE} [1].\n\nYes.", mode) == f"{NODE} [1].\n\nYes."
+    assert write("No. The passages do not mention cows.", mode).refused == "model_refused"
+    assert "taken out" not in str(write("No. The passages do not mention cows.", mode).notices)
 
 
 def test_an_answer_of_which_nothing_is_confirmed_is_shown_with_marks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -166,6 +167,56 @@ async def test_an_honest_packed_answer_is_read(agent: Agent, endpoint: Endpoint)
     assert (await ask(agent, endpoint, reply)).status == "success"
 
 
+@dataclass(frozen=True)
+class Mangled(AnyReply):
+    """What a proxy sends that changes or breaks off a packed body."""
+
+    packing: bytes = b"not gzip"
+
+    def parts(self) -> Iterator[str | bytes]:
+        yield self.packing
+
+
+def mangled(status: int = 200, content_type: str = "text/event-stream", **fields: Any) -> Mangled:
+    return Mangled(status=status, headers=(("content-encoding", "gzip"),), content_type=content_type, **fields)
+
+
+def broken_middle() -> bytes:
+    """The beginning of a packed answer, and then something else."""
+    packer = zlib.compressobj(wbits=31)
+    return packer.compress(next(events(GOOD)).encode()) + packer.flush(zlib.Z_SYNC_FLUSH) + b"\xff" * 300
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [mangled(), mangled(content_type="application/json"), mangled(packing=broken_middle()), mangled(500)],
+    ids=["streamed", "whole", "in the middle", "an error"],
+)
+async def test_a_body_that_cannot_be_unpacked_is_told_as_unreadable(
+    reply: Mangled, agent: Agent, endpoint: Endpoint
+) -> None:
+    response = await ask(agent, endpoint, reply)
+    assert response.error is not None
+    assert (response.error.code, len(endpoint.requests)) == ("bad_response", 1)
+
+
+async def test_a_model_that_does_not_stream_tells_a_body_that_cannot_be_unpacked(endpoint: Endpoint) -> None:
+    endpoint.script.append(mangled(content_type="application/json"))
+    model = build_model(load_profile("default"), environment(endpoint.address), FakeEmbedder()).model
+    assert model is not None
+    with pytest.raises(AskbookError, match="unreadable"):
+        await model.ainvoke("What is a node?")
+
+
+@pytest.mark.parametrize("kind", ["cohere", "openai", "rerank"])
+def test_an_embedder_or_a_reranker_tells_a_body_that_cannot_be_unpacked(kind: str) -> None:
+    with listening(WireServer()) as here:
+        here.script.append(mangled(content_type="application/json"))
+        with pytest.raises(AskbookError) as caught:
+            hosted_call(kind, here.address)
+    assert caught.value.code == ("rerank_response" if kind == "rerank" else "embedding_response")
+
+
 # --- numbers and calls ----------------------------------------------------------------------------------------------
 
 
@@ -247,9 +298,6 @@ async def test_a_flood_of_calls_does_not_blame_the_question(flood: Reply, agent:
 
 
 FORMS = {
-    "usage is a list": chunk(usage=[1]),
-    "usage is a word": chunk(usage="x"),
-    "details are a word": chunk(usage={"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": "x"}),
     "choices are an object": chunk(choices={"0": 1}),
     "a delta is a word": chunk(choices=[{"index": 0, "delta": "x", "finish_reason": "stop"}]),
     "a call is empty": chunk(choices=[{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": None}]}}]),

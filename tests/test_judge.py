@@ -18,6 +18,7 @@ from nodes import judge
 from nodes.judge import ENOUGH
 from rag.answer.citations import unconfirmed_answer
 from rag.answer.judging import Claim, JudgingForm
+from rag.answer.shown_answer import LEFT_OUT
 from rag.answer.writer import AnswerWriter, Manner
 from rag.errors import AskbookError
 from rag.profiles.profile import FOLDER, Profile, load_profile
@@ -155,7 +156,7 @@ async def test_a_heading_falls_with_what_the_judge_rejects_under_it() -> None:
 async def test_the_marker_below_a_table_stays_when_its_last_row_is_rejected() -> None:
     table = "| Name | Process |\n|---|---|\n| process | computes |\n| topic | bus |\n[1][2]"
     m = machine(table, says(True, False))
-    assert (await m.ask("What are node and topic?")).content.endswith("| process | computes |\n[1]")
+    assert (await m.ask("What are node and topic?")).content.endswith(f"| process | computes |\n| {LEFT_OUT} | |\n[1]")
 
 
 async def test_an_item_is_judged_with_the_line_that_introduces_it() -> None:

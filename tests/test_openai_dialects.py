@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 
@@ -74,15 +75,19 @@ async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wi
     assert response.plain_content == "A node is a process [1]."
 
 
-async def test_an_endpoint_that_does_not_stream_is_read_whole(wired: Wire) -> None:
-    def whole(finish: str, **message: Any) -> Reply:
-        choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish}
-        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-        body = {"object": "chat.completion", "choices": [choice], "usage": usage}
-        return Reply(raw=json.dumps(body), content_type="application/json")
+COUNTED: Final = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+CALL: Final = {"id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "nodes"}'}}
 
-    call = {"id": "c", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "nodes"}'}}
-    asked = whole("tool_calls", content=None, tool_calls=[call])
+
+def whole(finish: str, usage: Any = COUNTED, **message: Any) -> Reply:
+    """A completion that was not streamed."""
+    choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish}
+    body = {"object": "chat.completion", "choices": [choice], "usage": usage}
+    return Reply(raw=json.dumps(body), content_type="application/json")
+
+
+async def test_an_endpoint_that_does_not_stream_is_read_whole(wired: Wire) -> None:
+    asked = whole("tool_calls", content=None, tool_calls=[CALL])
     response = await wired.ask(asked, whole("stop", content="A node is a process [1]."))
     assert (response.status, response.plain_content) == ("success", "A node is a process [1].")
     assert (response.tokens_used.total, [one.args for one in response.tool_calls]) == (36, [{"query": "nodes"}])
@@ -105,8 +110,7 @@ async def test_a_count_that_grows_with_every_piece_is_not_added_up(wired: Wire) 
                     text = f"{part.rstrip()[:-1]}, {usage}}}\n\n"
                 yield text
 
-    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-    response = await wired.ask(Counting(texts=("A node ", "is a process", " [1]."), usage=usage))
+    response = await wired.ask(Counting(texts=("A node ", "is a process", " [1]."), usage=COUNTED))
     assert response.tokens_used.model_dump() == {"input": 11, "output": 7, "total": 18, "estimated": False}
 
 
@@ -116,6 +120,57 @@ async def test_tokens_that_nobody_counted_are_estimated(usage: Any, wired: Wire)
     assert used.estimated
     assert used.input > 100
     assert used.output > 3
+
+
+READ: Final[dict[str, Any]] = {
+    "words": {"prompt_tokens": "11", "completion_tokens": " 7 ", "total_tokens": "18"},
+    "floats": {"prompt_tokens": 11.0, "completion_tokens": "7.0", "total_tokens": 18.0},
+    "a total of null": COUNTED | {"total_tokens": None},
+    "a total below zero": COUNTED | {"total_tokens": -1},
+    "details of null": COUNTED
+    | {"prompt_tokens_details": None, "completion_tokens_details": {"reasoning_tokens": None}},
+    "details of other types": COUNTED | {"prompt_tokens_details": "x", "completion_tokens_details": [1]},
+    "details that are no numbers": COUNTED
+    | {
+        "prompt_tokens_details": {"cached_tokens": "5", "audio_tokens": 1.5},
+        "completion_tokens_details": {"audio": {}},
+    },
+    "further fields": COUNTED | {"cost": "0.01", "queue_time": 0.5},
+}
+NOT_READ: Final[dict[str, Any]] = {
+    "nulls": dict.fromkeys(COUNTED),
+    "one null": COUNTED | {"completion_tokens": None},
+    "one below zero": COUNTED | {"completion_tokens": -7},
+    "a fraction": COUNTED | {"prompt_tokens": 11.5},
+    "infinite": COUNTED | {"prompt_tokens": float("inf")},
+    "no number": COUNTED | {"prompt_tokens": "many"},
+    "an object": COUNTED | {"prompt_tokens": {"text": 11}},
+    "a truth value": COUNTED | {"prompt_tokens": True},
+    "4,400 digits": COUNTED | {"prompt_tokens": "9" * 4_400},
+    "a list": [1],
+    "a word": "x",
+}
+FORMS_OF_USAGE = pytest.mark.parametrize(
+    ("usage", "read"),
+    [*((form, True) for form in READ.values()), *((form, False) for form in NOT_READ.values())],
+    ids=[*READ, *NOT_READ],
+)
+
+
+@FORMS_OF_USAGE
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_an_answer_is_shown_however_its_tokens_are_counted(
+    usage: Any, read: bool, streamed: bool, wired: Wire
+) -> None:
+    text = "A node is a process [1]."
+    call = calls("search_book", {"query": "nodes"}) if streamed else whole("tool_calls", usage, tool_calls=[CALL])
+    reply = answer(text, usage=usage) if streamed else whole("stop", usage, content=text)
+    response = await wired.ask(replace(call, usage=usage), reply)
+    assert (response.status, response.plain_content, response.llm_calls) == ("success", text, 2)
+    assert [one.args for one in response.tool_calls] == [{"query": "nodes"}]
+    used = response.tokens_used
+    assert used.estimated is not read
+    assert (used.input, used.output) == (22, 14) if read else 0 < used.total < 10_000
 
 
 def said_to_the_model(response: Response, wired: Wire) -> str:

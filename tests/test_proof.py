@@ -158,6 +158,15 @@ def test_a_sentence_in_the_words_of_the_passage_is_supported(sentence: str) -> N
     assert [(one.standing, one.passages) for one in proof.sentences] == [("supported", (1,))]
 
 
+@pytest.mark.parametrize(
+    "said", ["World War 1 was long [1].", "It was Phase 1 of World War [1].", "Passage 1 was long [1]."]
+)
+def test_the_number_of_a_passage_supports_no_claim(said: str) -> None:
+    proof = prove(said, ["World War was a long phase."])
+    assert [one.standing for one in proof.sentences] == ["contradicted"]
+    assert proof.text.endswith("- Passage 1")
+
+
 def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
     for call in (lambda: check("Atlas walks.", "Atlas walks."), lambda: prove("Atlas walks [1].", "Atlas walks.")):
         with pytest.raises(TypeError, match="must be a list of texts"):

@@ -103,7 +103,7 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
     """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    places = [(label(one.breadcrumb or one.title), one.link) for one in passages][:CLOSEST]
+    places = [(label(one.breadcrumb or one.title or f"Passage {one.number}"), one.link) for one in passages][:CLOSEST]
     closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
     return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
 

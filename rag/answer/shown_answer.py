@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rag.answer.citations import best_quote, make_citation, sources_footer
 from rag.answer.lines import AnswerLine, with_sign
+from rag.text.english.speech_acts import is_yes_or_no
 from rag.text.markup import MarkedText, Segment, as_written
 from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
 
-LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, or of a lead-in
+LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, a row or a lead-in
 _HIDDEN: Final[dict[GroundingMode, tuple[str, ...]]] = {
     "strict": ("contradicted",),
     "exact": ("contradicted", "unconfirmed"),
 }
+_EMPTY_ROW: Final = re.compile(r"[\s|]+")
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 # Why sentences were removed.
 _REMOVED: Final = "nothing is left of it without what the cited passages do not have."
@@ -72,7 +75,7 @@ class HeldLines:
         if line.refusal:  # it is the whole answer or is left out
             return not self._hidden and (shown or any(not one.refusal for one in following) or None)
         if not self._hidden:
-            return True
+            return not is_yes_or_no(line.text) or shown or any(not one.frame for one in following) or None
         if line.kind not in ("heading", "lead", "row"):
             return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
         goes = self._by_what_follows(line, following)
@@ -131,7 +134,7 @@ class ShownAnswer:
         self._out: list[str] = []
         self._gap = ""  # white space that left-out lines leave before the next line
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
-        self._missing: list[AnswerLine] = []  # items and lead-ins that were left out since the last line
+        self._missing: list[AnswerLine] = []  # items, rows and lead-ins that were left out since the last line
         self._run = 0  # of the last line
         self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
@@ -169,16 +172,19 @@ class ShownAnswer:
         self._gap = wider(self._gap, line.gap)
         if line.prefix:
             self._prefix = (line.block, line.prefix)
-        if line.in_list or (line.kind == "lead" and line.standing == "contradicted"):
+        is_row = line.kind == "row" and not line.frame and not _EMPTY_ROW.fullmatch(line.text)
+        if is_row or line.in_list or (line.kind == "lead" and line.standing == "contradicted"):
             self._missing.append(line)
 
     def _tell_missing(self, line: AnswerLine | None) -> None:
-        """Say where an item of a list that is shown was left out, or what introduced it. `line` comes next."""
+        """Say where a part of a list or table that is shown was left out, or what introduced it. `line` comes next."""
         for one in self._missing:
-            above = one.in_list and self._run == one.run
-            below = line is not None and line.in_list and line.run - one.run in (0, one.kind == "lead")
-            if (above or below) and (line is None or line.block != one.block):
-                text = f"{one.gap if self.content else ''}{one.prefix}{LEFT_OUT}"
+            is_row = one.kind == "row"
+            above = self._run == one.run and (is_row or one.in_list)
+            below = line is not None and line.run - one.run in (0, one.kind == "lead") and (is_row or line.in_list)
+            if (above or below) and (is_row or line is None or line.block != one.block):
+                cells = " |" * one.text.rstrip().removesuffix("|").count("|")
+                text = f"{one.gap if self.content else ''}{one.prefix}{f'| {LEFT_OUT}{cells}' if is_row else LEFT_OUT}"
                 self.add(text, text)
                 self._run, self._gap = one.run, ""
         self._missing = []

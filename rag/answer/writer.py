@@ -17,7 +17,7 @@ from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
 from rag.answer.shown_answer import HeldLines, ShownAnswer, notices
-from rag.text.english.speech_acts import is_refusal, is_talk, words
+from rag.text.english.speech_acts import is_refusal, is_talk, is_yes_or_no, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
 from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
@@ -80,6 +80,7 @@ class AnswerWriter:
         if not self._ended:
             self._take(self._intake.close(cut=cut))
             self._end_block()
+            self._check_alone()
             self._ended = True
         return self.shown.take_out()
 
@@ -280,6 +281,14 @@ class AnswerWriter:
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
         self._held.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
+
+    def _check_alone(self) -> None:
+        """A yes or no beside which nothing is said is the answer, and cites nothing."""
+        lines = self._held.lines
+        if not self.grounding.sentences and not self._check.said_no and all(one.frame for one in lines):
+            for line in (one for one in lines if is_yes_or_no(one.text)):
+                line.frame, line.standing = False, "contradicted"
+                line.reasons = ("citation: no passage is cited for it",)
 
     def _waiting(self) -> list[AnswerLine]:
         whole = self._ended or self._intake.paused

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import SecretStr
 
 from rag.errors import AskbookError, host
-from rag.model.endpoint_errors import redirection, retry_after
+from rag.model.endpoint_errors import behind, redirection, retry_after
 from rag.types import ErrorType
 
 Part = Literal["embedding", "rerank"]
@@ -146,7 +146,7 @@ def codes() -> set[tuple[ErrorType, str]]:
 
 
 def _by_class(failure: Exception, service: Service) -> tuple[_Kind, str]:
-    names = {base.__name__ for base in type(failure).__mro__}
+    names = {base.__name__ for base in type(behind(failure)).__mro__}
     for known, kind, message in _BY_CLASS:
         if names & known:
             return kind, message.format(place=service.place)

@@ -179,6 +179,13 @@ def codes() -> set[tuple[ErrorType, str]]:
     return {(kind.error_type, kind.code) for kind in kinds}
 
 
+def behind(failure: BaseException) -> BaseException:
+    """The failure itself, or a body that cannot be unpacked, which clients take for a broken connection."""
+    direct = failure.__cause__
+    causes = (direct, direct and direct.__cause__)
+    return next((cause for cause in causes if cause is not None and type(cause).__name__ == "DecodingError"), failure)
+
+
 def redirection(failure: BaseException) -> str:
     """Where a redirect points, without path and query, and that it is not followed."""
     response: Any = getattr(failure, "response", failure)
@@ -236,7 +243,8 @@ def _status(failure: BaseException) -> int | None:
 
 
 def _kind(failure: BaseException, status: int | None) -> _Kind:
-    named = next((_BY_CLASS[cls.__name__] for cls in type(failure).__mro__ if cls.__name__ in _BY_CLASS), None)
+    kinds = type(behind(failure)).__mro__
+    named = next((_BY_CLASS[cls.__name__] for cls in kinds if cls.__name__ in _BY_CLASS), None)
     if status is None and not getattr(failure, "body", None):
         return named or _UNKNOWN
     words = words_of(failure)

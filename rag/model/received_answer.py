@@ -7,6 +7,7 @@ hostile server may too.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -159,11 +160,14 @@ def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
 def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk of an OpenAI-compatible endpoint in the form that LangChain reads.
 
-    One answer is asked for, but an endpoint may send several, whose pieces differ only in their `index`; the first one
-    stays. It gets the keys that LangChain reads without a default, as OpenAI's client gives them (some endpoints leave
-    out the index of a tool call, or the last delta), and its reason, by whatever name, in `finish_reason`. Raises
-    `EndlessResponseError` for arguments of a tool call that are too long to be parsed.
+    Its counts of tokens are whole numbers, or there are none. One answer is asked for, but an endpoint may send
+    several, whose pieces differ only in their `index`; the first one stays. It gets the keys that LangChain reads
+    without a default, as OpenAI's client gives them (some endpoints leave out the index of a tool call, or the last
+    delta), and its reason, by whatever name, in `finish_reason`. Raises `EndlessResponseError` for arguments of a tool
+    call that are too long to be parsed.
     """
+    if usage := chunk.get("usage"):
+        chunk = {**chunk, "usage": _usable_usage(usage)}
     choices = chunk.get("choices")
     if not isinstance(choices, list):
         return chunk
@@ -185,6 +189,34 @@ def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
         found = (finish_of(place) for place in places if isinstance(place, dict))
         choice["finish_reason"] = next(filter(None, found), None)
     return {**chunk, "choices": [choice, *first[1:]]}
+
+
+def _usable_usage(usage: Any) -> dict[str, Any] | None:
+    """The counts of tokens as whole numbers, however an endpoint writes them.
+
+    None if the prompt or the answer has no such count: half of the tokens would be taken for all of them.
+
+    >>> _usable_usage({"prompt_tokens": "11", "completion_tokens": 7.0, "total_tokens": None})
+    {'prompt_tokens': 11, 'completion_tokens': 7}
+    """
+    counts: dict[str, Any] = _counts(usage)
+    if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
+        return None
+    details = {name: _counts(usage.get(name)) for name in ("prompt_tokens_details", "completion_tokens_details")}
+    return counts | {name: found for name, found in details.items() if found}
+
+
+def _counts(named: Any) -> dict[str, int]:
+    pairs = named.items() if isinstance(named, Mapping) else ()
+    return {name: count for name, value in pairs if (count := _count(value)) is not None}
+
+
+def _count(value: Any) -> int | None:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(number) if number.is_integer() and 0 <= number < _LARGEST else None
 
 
 _LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold

@@ -222,6 +222,7 @@ what what's which will with would yes you you'd you're your clarification clarif
 anymore absolutely another does example examples found make makes sense
 """
 _TALK_WORDS: Final = frozenset(_TALK_WORDS_LIST.split())
+_ASSENT: Final = frozenset(["absolutely", "certainly", "correct", "definitely", "is", "it", "it's", "that", "that's"])
 # After these words the topic of the conversation may be named.
 _TOPIC_AFTER: Final = frozenset({"about", "on", "regarding", "for", "concerning", "of", "how", "why", "what", "to"})
 
@@ -388,6 +389,16 @@ def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
         elif not (topic and word in question):
             return False
     return 0 < len(found) <= 30
+
+
+def is_yes_or_no(sentence: str) -> bool:
+    """Whether talk answers the question by itself: "No.", "Yes, that is correct." It is talk beside another answer.
+
+    >>> is_yes_or_no("Yes, it is."), is_yes_or_no("Correct!"), is_yes_or_no("Sure, here is the answer.")
+    (True, True, False)
+    """
+    found = words(sentence)
+    return found[:1] in (["yes"], ["no"]) or (bool(found) and _ASSENT.issuperset(found))
 
 
 def words(text: str) -> list[str]:
