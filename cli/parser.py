@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from rag.system.process import CHECKOUT, program
+from rag.system.process import CHECKOUT, PACKAGE, program, version
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -62,6 +62,15 @@ class _Parser(argparse.ArgumentParser):
         raise WrongUsageError(f'{self.prog}: {message}. See "{self.prog} --help".')
 
 
+class _Version(argparse.Action):
+    """Prints the name and the version and leaves the program, as --help does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        sys.stdout.write(f"{PACKAGE} {version()}\n")
+        sys.stdout.flush()
+        parser.exit()
+
+
 class _MainParser(_Parser):
     """Shows the commands by what they are for."""
 
@@ -89,6 +98,7 @@ def _built(name: str) -> argparse.ArgumentParser:
         )
         _filter(target)
         _no_stream(target)
+    parser.add_argument("--version", action=_Version, nargs=0, default=_NO_DEFAULT, help="print the version")
     parser.set_defaults(profile=None, collection=None, thread=None, newest=False, filter=None, no_stream=False)
     ask = _command(commands, "ask", "ask one question, then exit")
     ask.add_argument("question", metavar="QUESTION", help="the question, or - to read it from standard input")
@@ -249,14 +259,16 @@ def _overview(parser: argparse.ArgumentParser) -> str:
     groups = {**GROUPS, "Other": tuple(name for name in does if name not in known)}
     lines = [
         f"usage: {parser.prog} [COMMAND] [OPTION...]   (options: {parser.prog} COMMAND --help)",
+        f"       {parser.prog} --version",
         f"{parser.description}",
         "",
     ]
     for group, names in groups.items():
         for place, name in enumerate(name for name in names if name in does):
             lines.append(f"{'' if place else group:<10}{name:<12}{does[name]}")
+    own = ("help", "version")
     options = [
-        option.option_strings[-1] for option in parser._actions if option.option_strings and option.dest != "help"
+        option.option_strings[-1] for option in parser._actions if option.option_strings and option.dest not in own
     ]
     lines += [
         "",

@@ -7,13 +7,14 @@ import json
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pexpect
 import pytest
 
 from cli.parser import GROUPS, build_parser
-from tests.command_line import ROOT, CommandLine
+from tests.command_line import ROOT, CommandLine, Done
 
 LONG = "x" * 2001
 
@@ -28,6 +29,11 @@ def test_every_command_explains_itself(run: CommandLine) -> None:
     whole = run("--help")
     assert whole.code == 0
     assert all(f"    {name} " in whole.out for name in commands)
+
+
+def test_the_version_is_that_of_the_project(run: CommandLine) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert run("--version") == Done(0, f"askbook {project['version']}\n", "")
 
 
 def test_help_imports_nothing_that_costs_time(run: CommandLine) -> None:

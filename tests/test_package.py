@@ -35,6 +35,7 @@ client = app.test_client()
 answers = [client.post("/ask", json={"question": QUESTION, "thread": "t"}).get_json() for _ in range(2)]
 """,
 }
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SAYS = """
 print([(answer["status"], answer["turn_number"], answer["citations"][0]["title"]) for answer in answers])
 """
@@ -99,6 +100,7 @@ def test_messages_name_the_program_as_it_was_started(stranger: Stranger, module:
     unknown = run("threads", "show", "nobody")
     assert (unknown.returncode, f'See "{said} threads list"' in unknown.stderr) == (2, True)
     assert run("--help").stdout.startswith(f"usage: {said} [")
+    assert run("--version").stdout == f"askbook {_PROJECT['version']}\n"
 
 
 def test_doctor_finds_everything_in_the_package(stranger: Stranger) -> None:
@@ -174,7 +176,7 @@ def test_a_setting_without_its_extra_says_how_to_install_it() -> None:
 
 
 def test_the_extras_that_messages_name_exist() -> None:
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    known = _PROJECT["optional-dependencies"]
     named = {
         str(ast.literal_eval(node.args[1]))
         for path in product_files()

@@ -1,4 +1,5 @@
-"""This process: Ctrl-C while it starts, what the user typed to start it, its optional libraries, memory it gives back.
+"""This process: Ctrl-C while it starts, what the user typed to start it, its version, its optional
+libraries, memory it gives back.
 
 Imports next to nothing, since it protects the imports of everything else.
 """
@@ -46,6 +47,19 @@ def program() -> str:
     if sys.argv and sys.argv[0].endswith(f"{PACKAGE}/__main__.py"):
         return f"python -m {PACKAGE}"
     return PACKAGE if __name__.startswith(f"{PACKAGE}.") else CHECKOUT
+
+
+def version() -> str:
+    """The version of the package, or of the checkout that this is."""
+    if __name__.startswith(f"{PACKAGE}."):
+        from importlib import metadata
+
+        return metadata.version(PACKAGE)
+    import tomllib
+    from pathlib import Path
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
 
 
 def as_packaged(text: str) -> str:
