@@ -1,9 +1,8 @@
 """Figures of a run with their intervals, and two runs side by side.
 
-A figure is a ratio of sums over questions: shares, means, and the follow-up ratio, which is a ratio of two means. Its
-95% interval comes from a bootstrap over whole conversations, since the questions of one are not independent (Efron and
-Tibshirani 1993, percentile method, fixed seed). Times are medians. Recall, nDCG and reciprocal rank are computed by
-ir-measures (Macavaney et al. 2022) with pytrec_eval.
+A figure is a ratio of sums over questions, or of two means. Its 95% interval comes from a bootstrap over whole
+conversations, whose questions are not independent (Efron and Tibshirani 1993, percentile method, fixed seed). Times are
+medians. Recall, nDCG and reciprocal rank are computed by ir-measures (Macavaney et al. 2022).
 """
 
 from __future__ import annotations
@@ -288,9 +287,8 @@ Ranking = Sequence[Sequence[int]]  # for each passage, best first, the positions
 def measures(rankings: Mapping[str, tuple[Ranking, int]]) -> dict[str, dict[str, float]]:
     """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr.
 
-    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. A label
-    may match several passages, such as all those of a page. The first of them counts as the label; the further ones are
-    dropped, so that they are neither found twice nor count as wrong. A passage that matches several labels takes as
+    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. The
+    first passage that matches a label counts as it; further ones are dropped. A passage that matches several takes as
     many ranks.
     """
     import ir_measures

@@ -19,9 +19,9 @@ _SHOWN_CHARACTERS: Final = 4_000  # of an answer in the records
 
 
 class RankedPassage(Record):
-    """A passage of a ranking. `relevant` holds the positions of the labels that it matches.
+    """A passage of a ranking, and the positions of the `relevant` labels that it matches.
 
-    `outcome` is "shown" if the answer could use it, else why it was not: "below_threshold", "beyond_k", "duplicate".
+    `outcome` is "shown", or why the answer could not use it: "below_threshold", "beyond_k", "duplicate".
     """
 
     chunk_id: str
@@ -36,9 +36,9 @@ class RankedPassage(Record):
 class GradedAnswer(Record):
     """One judged question. Fields are None where the labels say nothing about them.
 
-    `right`: an answerable question was answered, on the right page and as the pattern wants it; an unanswerable one was
-    refused. `refused`: the answer is the refusal sentence and nothing else. `wanted` counts the relevant labels;
-    `standalone_relevant` has, for each passage found for the question written out, the labels that it matches.
+    `right`: it was answered on the right page and as the pattern wants it, or refused if it has no answer. `refused`:
+    the answer is the refusal sentence alone. `wanted` counts the relevant labels; `standalone_relevant` has, for each
+    passage found for the question written out, the labels that it matches.
     """
 
     conversation: str
@@ -110,10 +110,7 @@ def grade(
     threshold: float,
     standalone_relevant: list[list[int]] | None = None,
 ) -> GradedAnswer:
-    """The grades of the response to the question `turn`, from 1, of a conversation.
-
-    `refusal` is the profile's refusal sentence, and `threshold` the score that a passage had to reach.
-    """
+    """The grades of the response to the question `turn`, from 1, by the profile's refusal sentence and `threshold`."""
     question = conversation.questions[turn - 1]
     labels = question.labels or Labels()
     refused = response.plain_content.strip() == refusal.strip()

@@ -1,7 +1,6 @@
 """A starting dataset from a book, to be edited by hand: headings and sentences as questions, with their pages.
 
-The same book gives the same dataset. Candidates are taken page by page in the order of hashes, so that a small dataset
-still covers the whole book.
+Candidates are taken page by page in the order of hashes, so that a small dataset covers the whole book.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _HEAVY: Final = 0.5  # weight of a term without which a question cannot be answe
 def starting_dataset(chunks: Sequence[Chunk], others: Sequence[Chunk], number: int, *, ids: bool) -> list[Row]:
     """About `number` rows of a dataset about the book `chunks`; fewer if the book is too small.
 
-    `others` are chunks of other books, for questions that this book does not answer. With `ids` a row also names the
-    passage that answers, if it is a single one; otherwise it names the page only.
+    `others` are chunks of other books, for questions without an answer. With `ids` a row names the passage that
+    answers, if it is a single one; otherwise it names the page only.
     """
     sections = _sections(chunks)
     headings = list(_headings(sections))
