@@ -208,21 +208,14 @@ def _measure(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
     return lambda row: _share(row.measures.get(name))
 
 
-def _field(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(getattr(row.answer, name))
+def _field(name: str, *, answerable: bool | None = None) -> Callable[[MeasuredAnswer], Cells | None]:
+    """A field of the answers: of all, or of those to questions that are `answerable` or are not."""
+    return lambda row: _share(getattr(row.answer, name)) if answerable in (None, row.answer.answerable) else None
 
 
 def _standing(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
     """The share of the sentences that state something."""
     return lambda row: (getattr(row.answer, name), row.answer.sentences) if row.answer.sentences else None
-
-
-def _right(*, answerable: bool) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(row.answer.right) if row.answer.answerable is answerable else None
-
-
-def _refused(*, answerable: bool) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(row.answer.refused) if row.answer.answerable is answerable else None
 
 
 def _follow_up(row: MeasuredAnswer) -> Cells | None:
@@ -241,9 +234,9 @@ def _follow_up_right(row: MeasuredAnswer) -> Cells | None:
 
 
 KINDS: Final = (
-    _Kind("right", "answerable questions answered right", _right(answerable=True)),
-    _Kind("exact_refusals", "unanswerable questions refused", _refused(answerable=False)),
-    _Kind("false_refusals", "answerable questions refused", _refused(answerable=True), "lower"),
+    _Kind("right", "answerable questions answered right", _field("right", answerable=True)),
+    _Kind("exact_refusals", "unanswerable questions refused", _field("refused", answerable=False)),
+    _Kind("false_refusals", "answerable questions refused", _field("refused", answerable=True), "lower"),
     _Kind("right_page_cited", "answerable questions whose right page is cited", _field("page_cited")),
     _Kind("citation_precision", "cited passages that are relevant", _field("citation_precision")),
     _Kind("citation_recall", "relevant passages that are cited", _field("citation_recall")),

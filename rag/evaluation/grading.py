@@ -12,7 +12,7 @@ from pydantic import Field
 from rag.book import Candidate
 from rag.evaluation.dataset import Conversation, Labels, Place
 from rag.text.terms import keys
-from rag.types import Citation, Record, Response
+from rag.types import Record, Response
 
 DEPTH: Final = 20  # passages of a ranking
 _SHOWN_CHARACTERS: Final = 4_000  # of an answer in the records
@@ -114,7 +114,7 @@ def grade(
     question = conversation.questions[turn - 1]
     labels = question.labels or Labels()
     refused = response.plain_content.strip() == refusal.strip()
-    cited = [_place(citation) for citation in response.citations]
+    cited = [Place(c.chunk_id, c.url.partition("#")[0], c.url, c.source_file_path) for c in response.citations]
     on_page = any(map(labels.is_right_page, cited)) if labels.answerable and labels.relevant else None
     matched = bool(re.search(labels.answer, response.plain_content)) if labels.answer is not None else None
     answered = response.status == "success" and on_page is not False and matched is not False
@@ -171,10 +171,6 @@ def overlap(reference: str, answer: str) -> float:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(key for key in keys(text) if not key.startswith("="))
-
-
-def _place(citation: Citation) -> Place:
-    return Place(citation.chunk_id, citation.url.partition("#")[0], citation.url, citation.source_file_path)
 
 
 def _precision(labels: Labels, cited: Sequence[Place]) -> float | None:

@@ -138,7 +138,8 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
         signs = signs_of(sentence)
         strong = is_order(sentence)
         held = reach.holds(unit, sentence)
-        if strong or (_may_order(sentence) and not _is_code(unit)):
+        code = unit.kind == "code" and unit.text.endswith(("```", "~~~"))  # behind a fence that is never closed is none
+        if strong or (_may_order(sentence) and not code):
             begin, stop = (start, end) if strong else _narrowed(text, start, end)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
@@ -184,11 +185,6 @@ class _Reach:
         self._was_open = self._open
         self._open ^= sum(sentence.count(sign) for sign in '"“”') % 2 == 1
         return held or (self._below and unit.block == self._block + 1 and unit.kind not in ("heading", "code"))
-
-
-def _is_code(unit: Unit) -> bool:
-    """Whether it is a block of code. What stands behind a fence that is never closed is none."""
-    return unit.kind == "code" and unit.text.endswith(("```", "~~~"))
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:

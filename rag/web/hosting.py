@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -49,10 +49,7 @@ class BookAccess(NamedTuple):
         """The book that answers this key when it names none: `usual` if the key may see it, else its first one."""
         if self.allows(name, usual):
             return usual
-        return next(iter(self._of(name)), None)
-
-    def _of(self, name: str) -> Iterable[str]:
-        return (book for owner, book in self.entries or () if owner in ("", name))
+        return next((book for owner, book in self.entries or () if owner in ("", name)), None)
 
 
 class HostedAgent(Protocol):
