@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
 from rag.types import ErrorInfo, ErrorType
@@ -43,7 +43,10 @@ class AskbookError(Exception):
     a key or an address with credentials. `code` is stable and finer than `error_type`. `requested_wait` is the time
     that a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a
     time has `RATE_LIMIT_SECONDS`, unless it lasts. `shown` says that a part of the answer was shown and then withdrawn.
+    `exit_code` is that of a command that ends with it: something failed, such as the search of a missing book.
     """
+
+    exit_code: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -89,7 +92,9 @@ class OptionRefusedError(AskbookError):
 
 
 class UsageError(AskbookError):
-    """Wrong usage or configuration. The command prints one line, exits with code 2 and writes nothing."""
+    """Wrong usage or configuration, such as an unknown profile. The command prints one line and writes nothing."""
+
+    exit_code = 2
 
     def __init__(self, message: str, *, code: str = "usage", hint: str = "") -> None:
         super().__init__("invalid_input", code, message, hint=hint)
@@ -98,10 +103,11 @@ class UsageError(AskbookError):
 class SourceFailedError(UsageError):
     """A source that cannot be read, though what was asked for is right: it may be readable a moment later.
 
-    The command exits with code 1 and names it, as it does where other sources were read. `failures` are all sources
-    that failed, each with the reason.
+    The command names it, as it does where other sources were read. `failures` are all sources that failed, each with
+    the reason.
     """
 
+    exit_code = 1
     failures: tuple[tuple[str, str], ...] = ()
 
 

@@ -269,7 +269,7 @@ def _separator(previous: Line | None, line: Line) -> str:
 
 
 def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
-    """A unit as Markdown, with its marker. An item that is quoted `alone` is set as a sentence."""
+    """A unit as Markdown, with its marker behind each sentence. An item that is quoted `alone` is set as a sentence."""
     block, unit = line.block, line.unit
     if unit is None:
         return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
@@ -279,7 +279,8 @@ def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
     if unit.kind == "code":
         above = f"`{name}`: {marker}\n\n" if (name := _file_name(line)) else ""
         return textwrap.indent(f"{above}{snippet(_unquoted(line), wanted)}\n{marker}", indent)
-    text = _marked(flat(unit.text), marker)
+    whole = flat(unit.text)
+    text = " ".join(f"{whole[start:end]} {marker}" for start, end in sentence_spans(whole, small=True))
     if unit.kind != "item":
         return f"{indent if block.form in ('list', 'steps') else ''}{text}"
     return text if alone else f"{indent}{bullet(block.passage.text, unit)} {text}"
@@ -300,11 +301,6 @@ def _file_name(line: Line) -> str:
     named = _TITLE.search(unit.text.partition("\n")[0])
     above = " ".join(one.text for one in block.units if one.end <= unit.start)
     return named[1] if named and named[1] not in above else ""
-
-
-def _marked(text: str, marker: str) -> str:
-    """The text with the marker behind each of its sentences."""
-    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text, small=True))
 
 
 def flat(text: str) -> str:

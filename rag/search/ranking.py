@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -247,12 +247,14 @@ def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: i
     and is not a duplicate of a kept passage or of another neighbour.
     """
     kept = [chunks[candidate.chunk_id] for candidate in candidates if candidate.outcome == "kept"]
-    places = {place for chunk in kept[:BESIDE] for place in _beside(chunk)} if most else set()
+    beside = [(*_page(chunk), chunk.chunk_index + step) for chunk in kept[:BESIDE] for step in (-1, 1)]
+    places = set(beside) if most else set()
     prints = [Fingerprint(chunk.text) for chunk in kept] if places else []
     found = list(candidates)
     for i, candidate in enumerate(candidates[:AMONG]):
         chunk = chunks[candidate.chunk_id]
-        if len(prints) - len(kept) < most and candidate.outcome == "beyond_k" and _place(chunk) in places:
+        place = (*_page(chunk), chunk.chunk_index)
+        if len(prints) - len(kept) < most and candidate.outcome == "beyond_k" and place in places:
             fingerprint = Fingerprint(chunk.text)
             if not any(fingerprint.same(other) for other in prints):
                 prints.append(fingerprint)
@@ -260,10 +262,5 @@ def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: i
     return found
 
 
-def _place(chunk: Chunk) -> tuple[str, str, str, int]:
-    """The page of a chunk and its number on the page."""
-    return chunk.source, chunk.source_file_path, chunk.url, chunk.chunk_index
-
-
-def _beside(chunk: Chunk) -> list[tuple[str, str, str, int]]:
-    return [_place(replace(chunk, chunk_index=chunk.chunk_index + step)) for step in (-1, 1)]
+def _page(chunk: Chunk) -> tuple[str, str, str]:
+    return chunk.source, chunk.source_file_path, chunk.url

@@ -120,15 +120,7 @@ class Retriever:
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
-        retrieval = Retrieval(
-            tool_name=self._tool_name,
-            query=question,
-            filter_applied=str(where) if where else None,
-            results_count=len(passages),
-            total_chunks_found=total,
-            avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
-            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
-        )
+        retrieval = retrieval_of(self._tool_name, question, where, passages, total, started)
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
@@ -146,16 +138,8 @@ class Retriever:
 
     def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
-        retrieval = Retrieval(
-            tool_name=self._tool_name,
-            query=question,
-            filter_applied=None,
-            results_count=len(chunks),
-            total_chunks_found=len(chunks),
-            avg_similarity=1.0,
-            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
-        )
         passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
+        retrieval = retrieval_of(self._tool_name, question, None, passages, len(chunks), started)
         trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
         return Found(passages, retrieval, trace)
 
@@ -213,6 +197,21 @@ class Retriever:
             raise RetrievalError(
                 "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
             ) from error
+
+
+def retrieval_of(
+    tool_name: str, query: str, where: Where | None, passages: Sequence[Passage], total: int, started: float
+) -> Retrieval:
+    """The record of a search that found `total` chunks and began at `started`, by the clock `perf_counter`."""
+    return Retrieval(
+        tool_name=tool_name,
+        query=query,
+        filter_applied=str(where) if where else None,
+        results_count=len(passages),
+        total_chunks_found=total,
+        avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
+        retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+    )
 
 
 def _rerank_query(queries: Sequence[Query]) -> str:
