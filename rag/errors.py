@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
 from rag.types import ErrorInfo, ErrorType
@@ -42,7 +42,10 @@ class AskbookError(Exception):
     a key or an address with credentials. `code` is stable and finer than `error_type`. `requested_wait` is the time
     that a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a
     time has `RATE_LIMIT_SECONDS`, unless it lasts. `shown` says that a part of the answer was shown and then withdrawn.
+    `exit_code` is that of a command that ends with it: something failed, such as the search of a missing book.
     """
+
+    exit_code: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -88,7 +91,9 @@ class OptionRefusedError(AskbookError):
 
 
 class UsageError(AskbookError):
-    """Wrong usage or configuration. The command prints one line, exits with code 2 and writes nothing."""
+    """Wrong usage or configuration, such as an unknown profile. The command prints one line and writes nothing."""
+
+    exit_code = 2
 
     def __init__(self, message: str, *, code: str = "usage", hint: str = "") -> None:
         super().__init__("invalid_input", code, message, hint=hint)
@@ -97,6 +102,7 @@ class UsageError(AskbookError):
 class SourceFailedError(UsageError):
     """A source that cannot be read, though what was asked for is right. `failures` are all, with reasons."""
 
+    exit_code = 1
     failures: tuple[tuple[str, str], ...] = ()
 
 

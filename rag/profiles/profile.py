@@ -119,7 +119,7 @@ def profile_of(settings: Settings, name: str | None = None) -> Profile:
     try:
         layers = read_layers(wanted, profile_folders(settings))
     except UsageError as error:
-        if name or error.code != "unknown_profile":
+        if wanted != settings.profile or error.code != "unknown_profile":
             raise
         raise UsageError(f"ASKBOOK_PROFILE: {error.message}", code=error.code, hint=error.hint) from None
     profile = _validated(wanted, layers)
