@@ -34,6 +34,7 @@ _DOT: Final = re.compile(
     r"|(?<=\w)[\s_-]{1,3}dot[\s_-]{1,3}(?=(?:com|org|net|io|dev|app|co|info|biz|ai|xyz|me|ru|cn|de|uk|eu|us)\b)",
     re.IGNORECASE,
 )
+_WEB: Final = re.compile(r"\Ahttps?://(?:www\.)?")
 # "It is short.The list": a space is missing. Words of two letters are left out, since they end addresses.
 _NO_SPACE: Final = re.compile(r"(?<=[a-z]{2})\.(?=([A-Z][a-z]{2,})\b)")
 _CODE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)((?:(?!'')[^`\n]){1,400})\1(?!`)")  # not ``quoted''
@@ -117,7 +118,9 @@ class Mentions:
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
         for address in _addresses(sentence):
-            wanted = re.compile(rf"(?<!\w)[_*]{{0,3}}{re.escape(folded(address))}[_*]{{0,3}}(?!\w)")
+            url = folded(address)
+            forms = rf"(?<!\w)[_*]{{0,3}}{re.escape(url)}|(?<![\w.@-]){re.escape(_WEB.sub('', url))}"
+            wanted = re.compile(rf"(?:{forms})[_*]{{0,3}}(?!\w)")
             if not any(wanted.search(one.folded) for one in self._cited):
                 near = any(wanted.search(one.folded) for one in self._all)
                 yield absent("address", address, near=near)
@@ -177,7 +180,7 @@ def _addresses(sentence: str) -> list[str]:
     """
     said = _DOT.sub(".", html.unescape(_SPAN.sub(" ", sentence)))
     said = _NO_SPACE.sub(lambda found: ". " if found[1].casefold() in STOP_WORDS else ".", said)
-    found = [match[0].rstrip(".,;:!?)]}*_'\"") for match in _ADDRESS.finditer(unicodedata.normalize("NFKC", said))]
+    found = [match[0].rstrip(".,;:!?)]}*_'\"/") for match in _ADDRESS.finditer(unicodedata.normalize("NFKC", said))]
     return list(dict.fromkeys(found))
 
 
