@@ -18,7 +18,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
-from graph.memory import Memory, MemoryOptions, open_memory
+from graph.memory import MemoryOptions, open_memory
 from rag.errors import MemoryFailureError, UsageError
 from tests.machine import Machine
 from tests.mending import FIRST_OR_LATER, failing, goes_on, talked
@@ -200,14 +200,14 @@ async def test_a_connection_is_asked_whether_it_lives_only_when_the_server_has_s
 async def test_a_restart_of_the_server_costs_the_next_turn_no_wait(database_url: SecretStr, tmp_path: Path) -> None:
     """psycopg's pool waits longer after each dead connection that it finds: a second, then two, then four."""
 
-    async def busy(memory: Memory) -> None:
-        async with memory.database.saver.conn.connection() as connection:
+    async def busy(database: Any) -> None:
+        async with database.saver.conn.connection() as connection:
             await connection.execute("select pg_sleep(0.2)")
 
     async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
         machine = Machine(memory=memory)
         await talked(machine, 1)
-        await asyncio.gather(*(busy(memory) for _ in range(5)))
+        await asyncio.gather(*(busy(memory.database) for _ in range(5)))
         with psycopg.connect(database_url.get_secret_value()) as other:
             other.execute(ALL_GONE)
         before = time.monotonic()
