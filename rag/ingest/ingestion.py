@@ -25,7 +25,6 @@ from rag.ingest.report import (
     IngestFailure,
     IngestProgress,
     IngestReport,
-    SourceSummary,
     Step,
 )
 from rag.ingest.titles import book_title
@@ -332,7 +331,7 @@ class Ingestion:
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.model_validate(one, from_attributes=True) for one in self._sources.loaded],
+            sources=[one.summary() for one in self._sources.loaded],
         )
 
 

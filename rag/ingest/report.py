@@ -74,7 +74,10 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why. `passed_over` and `refused`: see `rag.ingest.loaders.LoadResult`."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
+
+    `refused` names by page the files that it includes and that may not be read.
+    """
 
     source: str
     generator: str
