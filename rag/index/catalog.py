@@ -79,6 +79,14 @@ async def rename_collection(*, home: Path, collection: str, new: str, server: Se
         await index.rename(new)
 
 
+async def require_book(index: ChunkIndex, profile: str = "") -> IndexInfo:
+    """The record of the collection. Raises `RetrievalError` "no_index", as a search does, if there is none."""
+    stored = await index.info()
+    if stored is None:
+        raise no_collection(index.collection, profile)
+    return stored
+
+
 async def require_matching_models(
     index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, profile: str = ""
 ) -> IndexInfo:

@@ -306,10 +306,7 @@ def is_quotable(block: QuoteBlock) -> bool:
 
 
 def is_sayable(unit: Unit) -> bool:
-    """Whether a unit may be quoted.
-
-    It is no heading, question, image, label of a tab, lone row of a table, or entry of a list of works ("[3] Smith").
-    """
+    """Whether a unit may be quoted: no heading, question, image, label, lone row, or entry such as "[3] Smith"."""
     if unit.kind == "heading" or unit.text.rstrip("*_ \"'”’)").endswith("?") or _IMAGE.match(unit.text):
         return False
     if unit.kind == "sentence" and _CUT_ROW.fullmatch(unit.text):
