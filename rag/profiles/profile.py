@@ -12,20 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import UsageError
-from rag.profiles.schema import (
-    AnswerSection,
-    BookSection,
-    BudgetSection,
-    LimitsSection,
-    Line,
-    MemorySection,
-    ModelSection,
-    PromptSection,
-    RetrievalSection,
-    Section,
-    Text,
-    ToolSection,
-)
+from rag.profiles import schema
 from rag.settings import Settings
 from rag.system.trusted_files import is_trusted, untrusted
 from rag.types import CitationStyle, GroundingMode
@@ -37,22 +24,22 @@ _MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
 
 
-class Profile(Section):
+class Profile(schema.Section):
     """The instructions and limits of one tutor. Immutable; `overridden` returns a changed copy."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    display_name: Line | None = None
-    description: Line
-    instructions: Text
-    model: ModelSection = ModelSection()
-    prompt: PromptSection = PromptSection()
-    retrieval: RetrievalSection = RetrievalSection()
-    tool: ToolSection | None = None
-    answer: AnswerSection = AnswerSection()
-    limits: LimitsSection = LimitsSection()
-    budget: BudgetSection | None = None
-    memory: MemorySection = MemorySection()
-    book: BookSection = BookSection()
+    display_name: schema.Line | None = None
+    description: schema.Line
+    instructions: schema.Text
+    model: schema.ModelSection = schema.ModelSection()
+    prompt: schema.PromptSection = schema.PromptSection()
+    retrieval: schema.RetrievalSection = schema.RetrievalSection()
+    tool: schema.ToolSection | None = None
+    answer: schema.AnswerSection = schema.AnswerSection()
+    limits: schema.LimitsSection = schema.LimitsSection()
+    budget: schema.BudgetSection | None = None
+    memory: schema.MemorySection = schema.MemorySection()
+    book: schema.BookSection = schema.BookSection()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -94,8 +94,10 @@ def without_furniture(page: BeautifulSoup) -> bool:
         boxed.unwrap()
     for title in page.select(".headertitle > .title"):
         title.name = "h1"
-    for code in page.select("div.fragment"):
-        _write_code(page, code)
+    for code in page.select("div.fragment"):  # a box whose lines are elements
+        block = page.new_tag("pre")
+        block.string = "\n".join(line.get_text() for line in code.select("div.line"))
+        code.replace_with(block)
     return True
 
 
@@ -107,11 +109,3 @@ def _only_lists(page: BeautifulSoup, written_by: str) -> bool:
         or (written_by == "rustdoc" and bool({"src", "sys"} & set(classes)))
         or (written_by.startswith("Doxygen") and bool(_DOXYGEN_LISTS.search(title) or page.select_one("#SRIndex")))
     )
-
-
-def _write_code(page: BeautifulSoup, code: Tag) -> None:
-    """A box whose lines are elements, as preformatted text."""
-    lines = [line.get_text() for line in code.select("div.line")]
-    block = page.new_tag("pre")
-    block.string = "\n".join(lines)
-    code.replace_with(block)
