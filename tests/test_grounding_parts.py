@@ -127,3 +127,18 @@ def test_the_subject_at_the_beginning_stands_in_the_cited_passages(sentence: str
 
 def test_a_subject_that_a_title_names_is_known() -> None:
     assert check("Atlas weighs 89 kg.", ["It weighs 89 kg."], known="Robots > Atlas", beside=[ATLAS]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Countess Ilse poisoned her husband.", "Countess Ilse founded the university at Holt in 1652."),
+        ("The youth hostel has a swimming pool.", "The youth hostel at Mell has 24 beds and costs 22 a night."),
+        ("The youth hostel at Mell offers breakfast and bicycles.", "The youth hostel at Mell has 24 beds."),
+        ("Green tea prevents baldness.", "Green tea is picked in April and dried at once."),
+    ],
+)
+def test_what_is_said_of_a_known_subject_stands_in_the_passages_too(sentence: str, passage: str) -> None:
+    verdict = check(sentence, [passage])
+    assert (verdict.standing, verdict.kinds) == ("unconfirmed", ("distant",))
+    assert check(passage, [passage]).supported
