@@ -63,7 +63,7 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     wanted = wanted[_opening(block, wanted, reading) :]
-    if sum(len(block.units[i].text) for i in wanted) > LONGEST:
+    if sum(len(block.units[i].text) for i in wanted) > LONGEST + 150:
         wanted = _shortened(block, wanted)
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     return list(_with_omissions(block, wanted)) if whole else []

@@ -142,7 +142,8 @@ def _score(block: QuoteBlock, reading: Reading) -> None:
 def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
     asked, text = reading.shape, block.units[0].text
-    fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
+    headings = block.path[-2:] if asked.message else block.path[-1:]  # a message is the heading above its cause
+    fit = SAME_QUESTION * max(asks_same(reading.terms, heading) for heading in headings or [""])
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
         fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)

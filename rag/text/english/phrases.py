@@ -57,9 +57,11 @@ NO_DEFINITION: Final = re.compile(r"\s+(?:also|often|not|just|now|already|still|
 LEANS_BACK: Final = re.compile(
     r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
     r"common|best|advisable|worth|a good idea|good practice)\b)"
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|Or|So|"
-    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike|Alternatively|Additionally|"
-    r"Finally|Next|Now that|After that|In addition|In other words|In (?:this|that|these|those|the same|such)|Another|"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here(?! (?:is|are)\b)|However|Instead(?! of (?!this|that|it\b))|"
+    r"Then|Thus|Therefore|Also|But|And|Or|So|Otherwise|Similarly|Likewise|For example|For instance|In contrast|"
+    r"Both(?! [^.,;:]{1,60} and )|Each|Unlike(?= (?:this|that|these|those|the (?:above|previous|others?|former|latter)|it)\b)|"
+    r"Alternatively|Additionally|Finally|Next|Now that|After that|In addition|In other words|"
+    r"In (?:this|that|these|those|the same|such)|Another|"
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
     r"To \w+ (?:this|that|these|those|so))\b"
 )
