@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from cli.terminal import number, opened, preload, print_json, printable, report, say, say_failure, say_remarks, waiting
 from cli.turn_view import DRAWING, TurnView
 from rag.conversation.turns import check_question, check_thread_id, failed_response
-from rag.errors import AskbookError, UsageError
+from rag.errors import AskbookError
 from rag.profiles.profile import profile_of
 from rag.search.retriever import parse_filter
 from rag.settings import Settings
@@ -44,7 +44,7 @@ def ask(options: argparse.Namespace) -> int:
 def print_failed(error: AskbookError, profile: str = "default", thread: str | None = None) -> int:
     """Print the response to a question that was not asked, as JSON, and return the exit code."""
     print_json(failed_response(error, profile=profile, thread_id=thread).model_dump(mode="json"))
-    return 2 if isinstance(error, UsageError) else 1
+    return error.exit_code
 
 
 def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -33,17 +34,18 @@ class Check:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Exit code 0, 1 if a check failed, or 2 if the settings are invalid, so that nothing can be checked."""
+    """Exit code 0, 1 if a check failed, or 2 if the settings, the profile or the book's name cannot be."""
     try:
         settings = Settings.from_env()
+        profile_of(settings, options.profile)
+        checks = asyncio.run(_checks(options, settings))
     except UsageError as error:
         if not options.json:
             raise
         broken = Check("settings", ok=False, detail=error.message, hint=error.hint)
         error_json = error.info().model_dump(mode="json")
         print_json({"ok": False, "checks": [asdict(broken)], "profile": [], "error": error_json})
-        return 2
-    checks = asyncio.run(_checks(options, settings))
+        return error.exit_code
     values = _values(options, settings)
     if options.json:
         found = {"ok": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
@@ -128,12 +130,19 @@ async def _offer(settings: Settings) -> tuple[Any, str, str]:
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
-    """The book, or the error in choosing it, which the check "book" reports."""
-    from rag.books.book_settings import choose_collection
+    """The book, or the error in choosing it, which the check "book" reports.
+
+    Raises `UsageError` for a name that no book can have.
+    """
+    from rag.books.book_settings import choose_collection, collection_index
 
     try:
-        return await choose_collection(settings, profile, options.collection)
+        chosen = await choose_collection(settings, profile, options.collection)
+        async with aclosing(collection_index(settings, chosen, profile)):
+            return chosen
     except AskbookError as error:
+        if error.code == "collection_name":
+            raise
         return error
 
 

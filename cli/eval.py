@@ -30,7 +30,7 @@ _MOST: Final = 10_000  # questions of a starting dataset
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """Exit code 0, 1 if a question ended with an error, or 2 for a bad dataset, before any question is asked."""
+    """Exit code 0, 1 if there is no book or a question failed, or 2 for a bad dataset, before any question is asked."""
     if options.make is not None:
         return make(options)
     need("ir_measures", "eval", "eval")
@@ -82,13 +82,13 @@ async def _evaluated(options: argparse.Namespace, dataset: Dataset, before: Eval
 
 
 async def _setup(agent: Agent, dataset: Dataset) -> Setup:
-    """What is measured. Raises `UsageError` if there is no book."""
+    """What is measured. Raises `RetrievalError` if there is no book."""
+    from rag.books.book_settings import owner_of
     from rag.evaluation.evaluation_run import Setup
+    from rag.index.catalog import require_book
 
     parts, index = agent.services.parts(None), agent.services.index
-    info = await index.info()
-    if info is None:
-        raise UsageError(f'There is no book "{index.collection}".', code="collection", hint="Ingest it first.")
+    info = await require_book(index, owner_of(index.collection, parts.profile))
     return Setup(
         dataset=Path(dataset.name).name,
         dataset_sha256=dataset.sha256,

@@ -29,7 +29,7 @@ def search(options: argparse.Namespace) -> int:
         if not options.json:
             raise
         print_json(nothing_found(options.query, options.filter) | {"error": error.info().model_dump(mode="json")})
-        return 2 if isinstance(error, UsageError) else 1
+        return error.exit_code
     if options.json:
         print_json(result)
     else:
@@ -108,15 +108,21 @@ def _show(results: list[dict[str, Any]]) -> None:
 
 
 def passages(options: argparse.Namespace) -> int:
-    """Exit code 2 if an id is unknown; the known passages are printed anyway. Raises `UsageError` if none is known."""
+    """Exit code 2 if an id is unknown; the known passages are printed anyway.
+
+    Raises `UsageError` if none is known, and `RetrievalError` if there is no book.
+    """
     settings = Settings.from_env()
 
     async def run() -> list[dict[str, Any]]:
-        from rag.books.book_settings import choose_collection, collection_index
+        from rag.books.book_settings import MANUAL, choose_collection, collection_index, owner_of
+        from rag.index.catalog import require_book
 
         profile = profile_of(settings)
         book = await choose_collection(settings, profile, options.collection)
         async with aclosing(collection_index(settings, book, profile)) as index:
+            if book != MANUAL:
+                await require_book(index, owner_of(book, profile))
             return [chunk.as_data() for chunk in await index.fetch(options.ids)]
 
     found = asyncio.run(run())

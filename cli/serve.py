@@ -40,7 +40,8 @@ def serve(options: argparse.Namespace) -> int:
         )
     access = BookAccess.parse(settings.books, people.names)
     preload()
-    return asyncio.run(_serve(options, settings, listening_on(options.host, port), people, access))
+    with listening_on(options.host, port) as listening:
+        return asyncio.run(_serve(options, settings, listening, people, access))
 
 
 def listening_on(host: str, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from rag.errors import AskbookError, InvalidQuestionError, SourceFailedError, UsageError, told
+from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
@@ -187,19 +187,16 @@ def report(error: Exception, *, as_json: bool = False) -> int:
     if isinstance(error, UsageError):
         sentence = told(error.info()) if isinstance(error, InvalidQuestionError) else ""
         say(" ".join(filter(None, (sentence, error.message, error.hint))))
-        return 1 if isinstance(error, SourceFailedError) else 2
-    if isinstance(error, AskbookError):
+    elif isinstance(error, AskbookError):
         say_failure(error.info())
-        return 1
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         say("The disk is full. Free some space, then try again.")
-        return 1
-    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.EROFS, errno.EACCES, errno.EPERM):
+    elif isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.EROFS, errno.EACCES, errno.EPERM):
         say(f"{clipped(in_line(str(error.filename or 'A file')), _PATH)} cannot be used: {error.strerror}.")
-        return 1
-    logging.getLogger("askbook").debug("unexpected", exc_info=error)
-    say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")
-    return 1
+    else:
+        logging.getLogger("askbook").debug("unexpected", exc_info=error)
+        say(f"Something went wrong inside askbook ({type(error).__name__}). Please report it.")
+    return error.exit_code if isinstance(error, AskbookError) else 1
 
 
 def number(text: str | None, name: str, low: float, high: float, *, whole: bool) -> float | None:

@@ -52,7 +52,7 @@ async def _verified(options: argparse.Namespace, settings: Settings) -> Verifica
         if name is None:
             name = await choose_collection(settings, profile, None)
             notices.append(f"Some turns were stored without the name of their book; they were checked against {name}.")
-        by_book[book] = (name, await _chunks(settings, name, profile, ids))
+        by_book[book] = (name, await _chunks(settings, name, profile, ids, named=bool(options.collection)))
     checked = []
     for item in cited:
         name, chunks = by_book[item.book]
@@ -75,11 +75,14 @@ def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
         return profile_of(settings)
 
 
-async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str]) -> dict[str, Chunk]:
-    """The chunks of a collection by id, without those that do not exist."""
-    from rag.books.book_settings import collection_index
+async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str], *, named: bool) -> dict[str, Chunk]:
+    """The chunks of a collection by id, without those that do not exist. With `named` there must be the collection."""
+    from rag.books.book_settings import collection_index, owner_of
+    from rag.index.catalog import require_book
 
     async with aclosing(collection_index(settings, name, profile)) as index:
+        if named:
+            await require_book(index, owner_of(name, profile))
         return {chunk.id: chunk for chunk in await index.fetch(ids)}
 
 

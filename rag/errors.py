@@ -1,14 +1,13 @@
 """The errors of askbook: their types, the fixed sentence of each type, and their classes.
 
-Every failure is an `AskbookError`. Exceptions of other libraries are translated in one place per library, for example
-in `rag.model.endpoint_errors` for the model, so nodes and commands handle only this family.
+Exceptions of other libraries are translated in one place per library, such as `rag.model.endpoint_errors`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
 from rag.types import ErrorInfo, ErrorType
@@ -43,7 +42,10 @@ class AskbookError(Exception):
     a key or an address with credentials. `code` is stable and finer than `error_type`. `requested_wait` is the time
     that a service named, in seconds rounded up, or None; `retry_after` is the same, except that a rate limit without a
     time has `RATE_LIMIT_SECONDS`, unless it lasts. `shown` says that a part of the answer was shown and then withdrawn.
+    `exit_code` is that of a command that ends with it: something failed, such as the search of a missing book.
     """
+
+    exit_code: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -89,19 +91,18 @@ class OptionRefusedError(AskbookError):
 
 
 class UsageError(AskbookError):
-    """Wrong usage or configuration. The command prints one line, exits with code 2 and writes nothing."""
+    """Wrong usage or configuration, such as an unknown profile. The command prints one line and writes nothing."""
+
+    exit_code = 2
 
     def __init__(self, message: str, *, code: str = "usage", hint: str = "") -> None:
         super().__init__("invalid_input", code, message, hint=hint)
 
 
 class SourceFailedError(UsageError):
-    """A source that cannot be read, though what was asked for is right: it may be readable a moment later.
+    """A source that cannot be read, though what was asked for is right. `failures` are all, with reasons."""
 
-    The command exits with code 1 and names it, as it does where other sources were read. `failures` are all sources
-    that failed, each with the reason.
-    """
-
+    exit_code = 1
     failures: tuple[tuple[str, str], ...] = ()
 
 
@@ -129,10 +130,7 @@ def unknown_book(name: str, hint: str = "The list of books has those that can be
 
 
 def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
-    """The `user_message` without advice that does not help here.
-
-    A failure that lasts gets no advice to wait or to try again. "Type 'clear' to start fresh." stays in the chat.
-    """
+    """The `user_message` without advice that does not help here, such as to wait for a failure that lasts."""
     sentence = failure.user_message
     if failure.code in _LASTING:
         sentence = _WAIT.sub("", sentence).removesuffix(_TRY_AGAIN)

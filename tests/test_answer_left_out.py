@@ -44,6 +44,21 @@ def test_an_address_that_only_begins_like_one_of_the_book_goes() -> None:
     assert "docs.example" not in shown("Nodes talk: https://docs.example/nodes/evil [1].", "off")
 
 
+@pytest.mark.parametrize(
+    "host", ["docs.example", "https://docs.example/", "http://docs.example", "[more](https://docs.example)"]
+)
+def test_the_host_of_an_address_of_the_passage_is_no_invention(host: str) -> None:
+    assert shown(f"More stands at {host} [1].") == f"More stands at {host} [1]."
+    assert "docs.example" not in shown(f"{NODE} [1]. More stands at {host} [2].")
+
+
+@pytest.mark.parametrize(
+    "other", ["docs.example/x", "evil.docs.example", "docs.example.org", "docs.example:80", "example"]
+)
+def test_another_page_or_host_than_that_of_the_passage_is_an_invention(other: str) -> None:
+    assert other not in shown(f"{NODE} [1]. More stands at https://{other} [1].")
+
+
 def test_signs_that_repaint_a_screen_are_not_shown() -> None:
     assert shown("A no\u200bde is a \x1b[1m\u202eprocess [1].", "off") == "A node is a process [1]."
 

@@ -246,9 +246,32 @@ def test_a_citation_in_words_behind_a_full_stop_belongs_to_the_sentence_before(
     assert (writer.notices, writer.grounding.sentences, writer.grounding.removed) == ([], 3, 0)
 
 
-def test_a_link_that_begins_a_sentence_is_no_citation_of_the_one_before() -> None:
-    writer = written("Atlas is a robot. [Atlas](https://book.example/page-1) weighs 89 kg.", "title", ATLAS)
-    assert writer.shown.plain == "Atlas is a robot [1]. [1] weighs 89 kg."
+OURS, SPOT = "[Atlas](https://book.example/page-1)", "[Spot](https://book.example/page-2)"
+
+
+@pytest.mark.parametrize("accepts", [(), ("source",), ("title",), ("chapter",)])
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (f"Atlas is a robot. {OURS} weighs 89 kg.", "Atlas is a robot [1]. Atlas weighs 89 kg [1]."),
+        (f"{OURS} weighs 89 kg, and {SPOT} weighs 32 kg.", "Atlas weighs 89 kg, and Spot weighs 32 kg [1][2]."),
+        (f"The robot that weighs 89 kg is {OURS}.", "The robot that weighs 89 kg is Atlas [1]."),
+        (f"**{OURS}** weighs 89 kg [1].", "**Atlas** weighs 89 kg [1]."),
+        (f"- {OURS}: It weighs 89 kg.\n- {SPOT}", "- Atlas: It weighs 89 kg [1].\n- Spot [2]"),
+        (f"| Robot | Weight |\n|---|---|\n| {SPOT} | 32 kg |", "| Robot | Weight |\n|---|---|\n| Spot | 32 kg [2] |"),
+        (f"Atlas weighs 89 kg {OURS}.", "Atlas weighs 89 kg [1]."),
+        (f"Atlas weighs 89 kg. {OURS} The battery lasts one hour. {OURS}",
+         "Atlas weighs 89 kg. [1] The battery lasts one hour. [1]"),
+        (f"Atlas weighs 89 kg {OURS}{SPOT}.", "Atlas weighs 89 kg [1][2]."),
+    ],
+)  # fmt: skip
+def test_a_link_to_a_passage_cites_it_and_keeps_its_words_where_they_are_of_the_sentence(
+    accepts: tuple[CitationStyle, ...], text: str, plain: str
+) -> None:
+    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=accepts))
+    writer.feed(text)
+    writer.close()
+    assert (writer.shown.plain, writer.notices) == (plain, [])
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,6 @@ def test_a_memory_that_cannot_be_written_is_a_finding(tmp_path: Path, capsys: py
     assert "FAIL  memory" in capsys.readouterr().out
 
 
-def test_an_unknown_profile_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--profile", "nobody"]) == 1
-    assert 'There is no profile "nobody"' in capsys.readouterr().out
-
-
 def test_a_broken_setting_is_json_too_where_json_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,7 +132,6 @@ def test_a_bad_dataset_is_one_line_and_code_2(run: CommandLine, content: str, pr
         (("missing.jsonl",), "missing.jsonl cannot be read."),
         (("questions.jsonl", "--against", "questions.jsonl"), "questions.jsonl is not the result of an evaluation."),
         (("questions.jsonl", "--report", "nowhere/report.html"), "nowhere/report.html cannot be written."),
-        (("questions.jsonl", "--collection", "nothing"), 'There is no book "nothing".'),
     ],
 )
 def test_wrong_usage_is_found_before_a_question_is_asked(

@@ -12,7 +12,7 @@ import pytest
 from rag.errors import UsageError
 from rag.ingest.loaders import load_source
 from rag.ingest.patterns import Selection
-from rag.ingest.sources import opened_source, repository
+from rag.ingest.sources import opened_source
 from tests.command_line import CommandLine
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="the program git is not installed (package git)")
@@ -131,7 +131,7 @@ def test_a_password_in_an_address_is_neither_stored_nor_shown(tmp_path: Path) ->
 
 
 def test_a_repository_that_does_not_answer_is_given_up(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repository, "SECONDS", 0.0001)
+    monkeypatch.setattr(opened_source, "SECONDS", 0.0001)
     with pytest.raises(UsageError, match="takes longer"):
         load_source(bare.as_uri())
 

@@ -10,7 +10,7 @@ import pytest
 
 from rag.errors import AskbookError
 from rag.ingest import chunk_vectors
-from rag.ingest.chunk_vectors import ATTEMPTS, TextBatches, embed_batches
+from rag.ingest.chunk_vectors import ATTEMPTS, batches_of, embed_batches
 from tests.fakes import FakeEmbedder, FakeVectors
 
 
@@ -42,16 +42,22 @@ class Busy(FakeEmbedder):
 TEXTS = [f"{'word ' * (n % 7)}{n}" for n in range(20)]
 
 
+def text_batches() -> list[list[str]]:
+    lengths = {place: len(text) for place, text in enumerate(TEXTS)}
+    return [[TEXTS[place] for place in batch] for batch in batches_of(lengths, 4)]
+
+
 async def embed(embedder: FakeEmbedder, waits: list[int] | None = None) -> tuple[FakeVectors, list[tuple[int, int]]]:
     vectors, steps = FakeVectors(), list[tuple[int, int]]()
-    batches = TextBatches(TEXTS.__getitem__, [len(text) for text in TEXTS], 4)
     waiting = waits.append if waits is not None else lambda _: None
-    await embed_batches(batches, embedder, vectors, lambda done, total: steps.append((done, total)), waiting)
+    await embed_batches(
+        text_batches(), len(TEXTS), embedder, vectors, lambda done, total: steps.append((done, total)), waiting
+    )
     return vectors, steps
 
 
 def test_a_batch_holds_texts_of_like_length_and_every_text_is_in_one() -> None:
-    batches = list(TextBatches(TEXTS.__getitem__, [len(text) for text in TEXTS], 4))
+    batches = text_batches()
     assert sorted(text for batch in batches for text in batch) == sorted(TEXTS)
     spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in batches)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))

@@ -19,6 +19,7 @@ from rag.text.vocabulary import is_garbled
 from rag.types import Passage, Quote, Standing
 
 ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # `request.app`, which reads as a host name
+_HOST: Final = re.compile(r"([\w-]+(?:\.[\w-]+)+(?::\d+)?)[/?#]")  # of an address without its scheme
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
@@ -104,8 +105,13 @@ class CitedPassage:
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        """The addresses that an answer may show which cites it: of its text outside orders, of itself, of titles."""
-        return addresses_in(self.text) | self._own | self.dotted_names
+        """The addresses that an answer may show which cites it: of its text outside orders, of itself, of titles.
+
+        The host of each stands there as well, but no other page of it.
+        """
+        found = addresses_in(self.text) | self._own
+        hosts = (_HOST.match(one) for one in found)
+        return found | self.dotted_names | {host[1] for host in hosts if host}
 
     @cached_property
     def dotted_names(self) -> frozenset[str]:

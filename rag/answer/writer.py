@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.answer.citations import BookBrackets, CitationForms, unconfirmed_answer
+from rag.answer.citation_forms import BookBrackets, CitationForms
+from rag.answer.citations import unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
@@ -158,7 +159,8 @@ class AnswerWriter:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.kind != "code" and line.is_open:
             written = self._brackets.hidden(line.text)
-            text, unknown = self._forms.as_numbers(written)
+            text, unknown, named = self._forms.as_numbers(written, begins=bool(line.prefix) or line.kind == "row")
+            text = with_markers(text, named) if named else text
             self.grounding.unknown_markers += unknown
             if text != written and line.kind == "sentence" and not line.prefix:
                 text = self._behind_citations(line, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rag.books.book_settings import (
@@ -50,7 +51,7 @@ def begin_ingestion(
     embedder = as_embedder(given.embeddings) if given.embeddings else build_embedder(settings, profile, name, lazy=True)
     return Ingestion(
         sources,
-        options.of_profile(owner_of(name, profile)),
+        replace(options, profile=owner_of(name, profile)),
         index=index_of(settings, name, profile, given),
         embedder=embedder,
         sparse=Bm25Encoder(),

@@ -35,10 +35,7 @@ _PREFIXES: Final[dict[str, Provider]] = {
 
 
 class Embedding(NamedTuple):
-    """The chosen model. Without a provider it runs in this process, from `folder`, or packaged if that is None.
-
-    `missing` names the variable of the key that the profile's model needs, if that key is not set.
-    """
+    """The chosen model: a provider's, or one in this process. `missing` names the variable of a key that is needed."""
 
     model: str = PACKAGED
     provider: Provider | None = None
@@ -70,10 +67,10 @@ def owner_of(collection: str, profile: Profile) -> str:
 
 
 def embedding_of(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedding:
-    """The embedding model of a collection. Nothing is loaded or called.
+    """The embedding model of a collection, which for the manual is the local one. Nothing is loaded or called.
 
-    The manual always uses the local one. The environment overrides the profile, whose model counts only for the
-    profile's own collection. Raises `UsageError` for a model of the profile that askbook does not know.
+    The environment overrides the profile, whose model counts only for the profile's own collection. Raises `UsageError`
+    for a model that askbook does not know.
     """
     if collection == MANUAL:
         return local_embedding(settings)
@@ -125,10 +122,9 @@ def place_of(part: Embedder | Reranker) -> str:
 def build_embedder(
     settings: Settings, profile: Profile | None = None, collection: str | None = None, *, lazy: bool = False
 ) -> Embedder:
-    """The embedding model of a book (see `embedding_of`). A hosted one is not called.
+    """The embedding model of a book (see `embedding_of`). A hosted one is not called; a `lazy` one is loaded when used.
 
-    With `lazy`, the packaged model is loaded for its first vector only. Raises `UsageError` if a file, a key or an
-    address is not usable. A key is sent only to its service, or to the address in the service's variable.
+    Raises `UsageError` if a file, a key or an address is not usable. A key is sent only to its service's address.
     """
     choice = embedding_of(settings, profile, collection)
     if choice.model == MULTILINGUAL:
@@ -160,10 +156,7 @@ def _is_name(value: Path) -> bool:
 
 
 def _hosted(name: str) -> Embedding | None:
-    """The hosted model of that name, None if there is none.
-
-    A name that is not in `HOSTED` is recognised by its prefix, such as `embed-` or `cohere:`.
-    """
+    """The hosted model of that name, known or with a known prefix, such as `embed-` or `cohere:`; else None."""
     if name in HOSTED:
         return Embedding(name, HOSTED[name].provider)
     prefix = next((known for known in _PREFIXES if name.startswith(known)), None)
@@ -177,9 +170,7 @@ def collection_index(
 ) -> ChunkIndex:
     """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
 
-    `wait` is how long, in seconds, a change of a folder waits for another change.
-
-    Raises `UsageError` for an invalid name.
+    A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
     if server is None:  # only a server holds collections that other programs made

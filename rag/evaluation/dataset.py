@@ -43,8 +43,8 @@ class Place:
 class Labels:
     """What a good answer to a question has.
 
-    `relevant` are chunk ids, addresses, or patterns of pages, and `pages` a pattern of the page to cite; if one is
-    missing, the other is used. `answer` is a pattern of the shown text, `reference` a good answer written out. Without
+    `relevant` are chunk ids, addresses, or patterns of pages, and `pages` a pattern of the page to cite, in place of
+    each other if one is missing. `answer` is a pattern of the shown text, `reference` a good answer. Without
     `answerable` the book has no answer. `standalone` is the question as it would be asked alone.
     """
 

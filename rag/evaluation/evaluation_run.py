@@ -119,10 +119,9 @@ _ROWS = TypeAdapter(dict[str, list[GradedAnswer]])
 
 
 class Journal:
-    """The finished conversations of a run, by id, in a file of JSON Lines in `folder`.
+    """The finished conversations of a run, by id, in a file of `folder` that is deleted when the run is complete.
 
-    It is deleted when the run is complete, so that a repeated run measures anew. `key` is everything that decides the
-    answers. Raises `UsageError` if the folder cannot be made or read.
+    `key` is everything that decides the answers. Raises `UsageError` if the folder cannot be made or read.
     """
 
     def __init__(self, folder: Path, key: Mapping[str, Any]) -> None:

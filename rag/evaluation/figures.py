@@ -1,9 +1,8 @@
 """Figures of a run with their intervals, and two runs side by side.
 
-A figure is a ratio of sums over questions: shares, means, and the follow-up ratio, which is a ratio of two means. Its
-95% interval comes from a bootstrap over whole conversations, since the questions of one are not independent (Efron and
-Tibshirani 1993, percentile method, fixed seed). Times are medians. Recall, nDCG and reciprocal rank are computed by
-ir-measures (Macavaney et al. 2022) with pytrec_eval.
+A figure is a ratio of sums over questions, or of two means. Its 95% interval comes from a bootstrap over whole
+conversations, whose questions are not independent (Efron and Tibshirani 1993, percentile method, fixed seed). Times are
+medians. Recall, nDCG and reciprocal rank are computed by ir-measures (Macavaney et al. 2022).
 """
 
 from __future__ import annotations
@@ -209,21 +208,14 @@ def _measure(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
     return lambda row: _share(row.measures.get(name))
 
 
-def _field(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(getattr(row.answer, name))
+def _field(name: str, *, answerable: bool | None = None) -> Callable[[MeasuredAnswer], Cells | None]:
+    """A field of the answers: of all, or of those to questions that are `answerable` or are not."""
+    return lambda row: _share(getattr(row.answer, name)) if answerable in (None, row.answer.answerable) else None
 
 
 def _standing(name: str) -> Callable[[MeasuredAnswer], Cells | None]:
     """The share of the sentences that state something."""
     return lambda row: (getattr(row.answer, name), row.answer.sentences) if row.answer.sentences else None
-
-
-def _right(*, answerable: bool) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(row.answer.right) if row.answer.answerable is answerable else None
-
-
-def _refused(*, answerable: bool) -> Callable[[MeasuredAnswer], Cells | None]:
-    return lambda row: _share(row.answer.refused) if row.answer.answerable is answerable else None
 
 
 def _follow_up(row: MeasuredAnswer) -> Cells | None:
@@ -242,9 +234,9 @@ def _follow_up_right(row: MeasuredAnswer) -> Cells | None:
 
 
 KINDS: Final = (
-    _Kind("right", "answerable questions answered right", _right(answerable=True)),
-    _Kind("exact_refusals", "unanswerable questions refused", _refused(answerable=False)),
-    _Kind("false_refusals", "answerable questions refused", _refused(answerable=True), "lower"),
+    _Kind("right", "answerable questions answered right", _field("right", answerable=True)),
+    _Kind("exact_refusals", "unanswerable questions refused", _field("refused", answerable=False)),
+    _Kind("false_refusals", "answerable questions refused", _field("refused", answerable=True), "lower"),
     _Kind("right_page_cited", "answerable questions whose right page is cited", _field("page_cited")),
     _Kind("citation_precision", "cited passages that are relevant", _field("citation_precision")),
     _Kind("citation_recall", "relevant passages that are cited", _field("citation_recall")),
@@ -288,9 +280,8 @@ Ranking = Sequence[Sequence[int]]  # for each passage, best first, the positions
 def measures(rankings: Mapping[str, tuple[Ranking, int]]) -> dict[str, dict[str, float]]:
     """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr.
 
-    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. A label
-    may match several passages, such as all those of a page. The first of them counts as the label; the further ones are
-    dropped, so that they are neither found twice nor count as wrong. A passage that matches several labels takes as
+    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. The
+    first passage that matches a label counts as it; further ones are dropped. A passage that matches several takes as
     many ranks.
     """
     import ir_measures

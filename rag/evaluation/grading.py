@@ -12,16 +12,16 @@ from pydantic import Field
 from rag.book import Candidate
 from rag.evaluation.dataset import Conversation, Labels, Place
 from rag.text.terms import keys
-from rag.types import Citation, Record, Response
+from rag.types import Record, Response
 
 DEPTH: Final = 20  # passages of a ranking
 _SHOWN_CHARACTERS: Final = 4_000  # of an answer in the records
 
 
 class RankedPassage(Record):
-    """A passage of a ranking. `relevant` holds the positions of the labels that it matches.
+    """A passage of a ranking, and the positions of the `relevant` labels that it matches.
 
-    `outcome` is "shown" if the answer could use it, else why it was not: "below_threshold", "beyond_k", "duplicate".
+    `outcome` is "shown", or why the answer could not use it: "below_threshold", "beyond_k", "duplicate".
     """
 
     chunk_id: str
@@ -36,9 +36,9 @@ class RankedPassage(Record):
 class GradedAnswer(Record):
     """One judged question. Fields are None where the labels say nothing about them.
 
-    `right`: an answerable question was answered, on the right page and as the pattern wants it; an unanswerable one was
-    refused. `refused`: the answer is the refusal sentence and nothing else. `wanted` counts the relevant labels;
-    `standalone_relevant` has, for each passage found for the question written out, the labels that it matches.
+    `right`: it was answered on the right page and as the pattern wants it, or refused if it has no answer. `refused`:
+    the answer is the refusal sentence alone. `wanted` counts the relevant labels; `standalone_relevant` has, for each
+    passage found for the question written out, the labels that it matches.
     """
 
     conversation: str
@@ -110,14 +110,11 @@ def grade(
     threshold: float,
     standalone_relevant: list[list[int]] | None = None,
 ) -> GradedAnswer:
-    """The grades of the response to the question `turn`, from 1, of a conversation.
-
-    `refusal` is the profile's refusal sentence, and `threshold` the score that a passage had to reach.
-    """
+    """The grades of the response to the question `turn`, from 1, by the profile's refusal sentence and `threshold`."""
     question = conversation.questions[turn - 1]
     labels = question.labels or Labels()
     refused = response.plain_content.strip() == refusal.strip()
-    cited = [_place(citation) for citation in response.citations]
+    cited = [Place(c.chunk_id, c.url.partition("#")[0], c.url, c.source_file_path) for c in response.citations]
     on_page = any(map(labels.is_right_page, cited)) if labels.answerable and labels.relevant else None
     matched = bool(re.search(labels.answer, response.plain_content)) if labels.answer is not None else None
     answered = response.status == "success" and on_page is not False and matched is not False
@@ -174,10 +171,6 @@ def overlap(reference: str, answer: str) -> float:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(key for key in keys(text) if not key.startswith("="))
-
-
-def _place(citation: Citation) -> Place:
-    return Place(citation.chunk_id, citation.url.partition("#")[0], citation.url, citation.source_file_path)
 
 
 def _precision(labels: Labels, cited: Sequence[Place]) -> float | None:

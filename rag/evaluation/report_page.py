@@ -1,7 +1,6 @@
 """A run as one HTML page: figures, plots, and the worst questions with what was found and shown.
 
-The page loads nothing and runs no script. Every text from the book, the dataset and the model is escaped. Plots are
-inline SVG in the colours of the style sheet, so that they suit dark and light.
+The page loads nothing, runs no script and escapes every text. Plots are SVG in the colours of the style sheet.
 """
 
 from __future__ import annotations

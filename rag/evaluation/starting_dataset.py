@@ -1,7 +1,6 @@
 """A starting dataset from a book, to be edited by hand: headings and sentences as questions, with their pages.
 
-The same book gives the same dataset. Candidates are taken page by page in the order of hashes, so that a small dataset
-still covers the whole book.
+Candidates are taken page by page in the order of hashes, so that a small dataset covers the whole book.
 """
 
 from __future__ import annotations
@@ -31,16 +30,20 @@ _HEAVY: Final = 0.5  # weight of a term without which a question cannot be answe
 def starting_dataset(chunks: Sequence[Chunk], others: Sequence[Chunk], number: int, *, ids: bool) -> list[Row]:
     """About `number` rows of a dataset about the book `chunks`; fewer if the book is too small.
 
-    `others` are chunks of other books, for questions that this book does not answer. With `ids` a row also names the
-    passage that answers, if it is a single one; otherwise it names the page only.
+    `others` are chunks of other books, for questions without an answer. With `ids` a row names the passage that
+    answers, if it is a single one; otherwise it names the page only.
     """
     sections = _sections(chunks)
-    headings = list(_headings(sections))
+    headings: list[Row] = [
+        {"kind": "heading", "questions": [question_of(heading)], "page": page, "chunks": below}
+        for (page, heading), below in sections.items()
+    ]
+    wrong = ((row, misspelt(row["questions"][0])) for row in headings)
     kinds: dict[str, list[Row]] = {
         "heading": _spread(headings),
         "sentence": _spread(_sentences(chunks)),
         "followup": _spread(_follow_ups(sections)),
-        "misspelt": _spread(_misspelt(headings)),
+        "misspelt": _spread(row | {"kind": "misspelt", "questions": [one]} for row, one in wrong if one),
         "unanswerable": list(_unanswerable(chunks, others)),
     }
     wanted = {kind: number * share // 100 for kind, share in _SHARES.items()}
@@ -64,11 +67,6 @@ def _sections(chunks: Iterable[Chunk]) -> dict[tuple[str, str], list[Chunk]]:
         for (page, heading), below in found.items()
         if len(pages[heading.lower()]) == 1 and sum(len(one.text) for one in below) >= _SHORTEST_TEXT
     }
-
-
-def _headings(sections: dict[tuple[str, str], list[Chunk]]) -> Iterator[Row]:
-    for (page, heading), below in sections.items():
-        yield {"kind": "heading", "questions": [question_of(heading)], "page": page, "chunks": below}
 
 
 def _sentences(chunks: Sequence[Chunk]) -> Iterator[Row]:
@@ -95,12 +93,6 @@ def _follow_ups(sections: dict[tuple[str, str], list[Chunk]]) -> Iterator[Row]:
                 "page": page,
                 "chunks": below,
             }
-
-
-def _misspelt(headings: Sequence[Row]) -> Iterator[Row]:
-    for row in headings:
-        if wrong := misspelt(row["questions"][0]):
-            yield row | {"kind": "misspelt", "questions": [wrong]}
 
 
 def _unanswerable(chunks: Sequence[Chunk], others: Sequence[Chunk]) -> Iterator[Row]:

@@ -30,9 +30,8 @@ def open_index(
 ) -> ChunkIndex:
     """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.
 
-    `layout` says how to read a foreign collection. `wait` is how long, in seconds, a change of a folder waits for
-    another change. Connects to nothing and creates nothing. Raises `UsageError` for an
-    invalid name or address.
+    `layout` says how to read a foreign collection. A change of a folder waits `wait` seconds for another one. Connects
+    to nothing and creates nothing. Raises `UsageError` for an invalid name or address.
     """
     if server is None:
         from rag.index.edge import WAIT, EdgeIndex
@@ -63,10 +62,9 @@ async def list_collections(*, home: Path, server: Server | None = None) -> list[
 
 
 async def rename_collection(*, home: Path, collection: str, new: str, server: Server | None = None) -> None:
-    """Give a collection of ours another name, in one step.
+    """Give a collection of ours another name, in one step. Raises `UsageError` "name_taken".
 
-    Raises `UsageError` "name_taken" if there is a collection of that name, and `RetrievalError` if there is no such
-    collection or a change of it is under way.
+    Raises `RetrievalError` if there is no such collection or a change of it is under way.
     """
     if server is None:
         from rag.index.edge import rename
@@ -81,13 +79,21 @@ async def rename_collection(*, home: Path, collection: str, new: str, server: Se
         await index.rename(new)
 
 
+async def require_book(index: ChunkIndex, profile: str = "") -> IndexInfo:
+    """The record of the collection. Raises `RetrievalError` "no_index", as a search does, if there is none."""
+    stored = await index.info()
+    if stored is None:
+        raise no_collection(index.collection, profile)
+    return stored
+
+
 async def require_matching_models(
     index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder, profile: str = ""
 ) -> IndexInfo:
     """The record of the collection, if it exists and was encoded by these models. Nothing is embedded.
 
-    Raises `RetrievalError` "no_index", and "embedding_mismatch" with the command that encodes it again. `profile` is
-    the one that the collection belongs to, which that command has to name.
+    Raises `RetrievalError` "no_index" and "embedding_mismatch", with the command that encodes the book of the
+    `profile`.
     """
     stored = await index.info()
     try:
@@ -121,10 +127,7 @@ def check_models(
     profile: str = "",
     sources: Collection[str] = (),
 ) -> IndexInfo:
-    """`stored`, if it is there and names these models. Raises `RetrievalError` as `require_matching_models`.
-
-    `sources` are those of the collection, for the command that encodes it again.
-    """
+    """`stored`, if it names these models. Raises as `require_matching_models`; `sources` are for the command."""
     if stored is None:
         raise no_collection(collection, profile)
     if stored.foreign and getattr(embedder, "vouched", False):  # neither record nor profile knows better

@@ -1,7 +1,6 @@
 """The schema of a collection on a server: who made it, its vectors, its models, and the fields of foreign points.
 
-A field of a payload is named by a path, with dots between the keys; several paths are tried in turn. For the points of
-our own collections see `rag.index.points`.
+A field of a payload is named by a path, with dots between the keys; several paths are tried in turn.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ class CollectionSchema:
 
 
 def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> CollectionSchema:
-    """The schema of a collection from qdrant-client's description of it. `chunks` is its number of points.
+    """The schema of a collection with `chunks` points from qdrant-client's description of it.
 
     Raises `RetrievalError` "index_vectors" if a foreign collection lacks the vectors that the profile names, or has no
-    dense vector, or has several and the profile names none.
+    dense vector, or several of which the profile names none.
     """
     config = described.config
     quantized = config.quantization_config is not None
@@ -88,9 +87,8 @@ def is_ours(described: Any) -> bool:
 def record_of(info: IndexInfo, *, complete: bool, state: str = "") -> dict[str, Any]:
     """The metadata of our collections: the models that encoded it, and whether the last change is complete.
 
-    A change is several requests. An interrupted one may have stored half of a page under the hash of the whole page;
-    `complete=False` tells the next ingestion not to trust the hashes. `state` is the collection's own name, if the book
-    has another.
+    An interrupted change may have stored half of a page under the hash of the whole page: the next ingestion does not
+    trust the hashes unless the collection is `complete`. `state` is its own name, if the book has another.
     """
     values = asdict(info)
     record = {name: value for name, value in values.items() if name not in ("collection", "chunks", "foreign")}
@@ -98,21 +96,15 @@ def record_of(info: IndexInfo, *, complete: bool, state: str = "") -> dict[str, 
 
 
 def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
-    embedding, sparse, recipe = (str(record.get(key, "")) for key in ("embedding_model", "sparse_model", "recipe"))
-    size, listed = int(record.get("dimension", 0)), record.get("generators")
-    generators = {str(k): str(v) for k, v in listed.items()} if isinstance(listed, Mapping) else {}
-    title, updated_at, pages = str(record.get("title", "")), str(record.get("updated_at", "")), record.get("pages")
+    texts = ("embedding_model", "sparse_model", "recipe", "title", "updated_at")
+    listed, pages = record.get("generators"), record.get("pages")
     return IndexInfo(
-        collection,
-        embedding,
-        size,
-        sparse,
-        chunks,
-        recipe=recipe,
-        generators=generators,
-        title=title,
+        collection=collection,
+        chunks=chunks,
+        dimension=int(record.get("dimension", 0)),
+        generators={str(k): str(v) for k, v in listed.items()} if isinstance(listed, Mapping) else {},
         pages=int(pages) if isinstance(pages, int | float) else 0,
-        updated_at=updated_at,
+        **{name: str(record.get(name, "")) for name in texts},  # type: ignore[arg-type]
     )
 
 
@@ -173,10 +165,7 @@ class FieldMap:
         return found if isinstance(found, str) and found.strip() else ""
 
     def chunk(self, id: object, payload: Mapping[str, Any] | None) -> Chunk:
-        """The chunk of a point. Raises `ValueError` without a text; other fields may be missing or of another type.
-
-        The hash is computed from the text, since a stored one may be of something else.
-        """
+        """The chunk of a point, with the hash of its text. Raises `ValueError` without a text."""
         values = payload or {}
         text = self.text_of(values)
         if not text:
@@ -221,9 +210,8 @@ LANGCHAIN: Final = FieldMap(
 class Layout:
     """How a profile describes the collection of its book.
 
-    `embedding_model` is the model that encoded it, used if the collection does not record one. `vector` and `sparse`
-    are the names of its vectors: without `vector` the only dense one is used, without `sparse` there is no sparse leg.
-    `quantization` is for a collection that is created.
+    `embedding_model` is used if the collection does not record one. Without `vector` the only dense vector is used,
+    without `sparse` there is no sparse leg. `quantization` is for a collection that is created.
     """
 
     fields: FieldMap = LANGCHAIN

@@ -62,9 +62,8 @@ def _in_thread(
 class EdgeIndex:
     """A `rag.ports.ChunkIndex` on one folder.
 
-    The first search opens the current generation; it stays open until `aclose`, and threads and processes search it at
-    the same time, without a lock. A change is built as a new generation beside the old one and becomes visible in one
-    step: every search reads the pointer, and opens the new generation once there is one. Only changes take a lock.
+    Threads and processes search the current generation at the same time, without a lock; it stays open until `aclose`.
+    A change is built as a new generation and becomes visible in one step, since every search reads the pointer.
     """
 
     def __init__(self, folder: Path, collection: str, *, wait: float = WAIT) -> None:
@@ -129,10 +128,7 @@ class EdgeIndex:
 
     @contextmanager
     def reading(self) -> Iterator[OpenGeneration]:
-        """The current generation, open and unchanged for the block whatever a writer does.
-
-        Raises `RetrievalError` "no_index" where there is no collection.
-        """
+        """The current generation, open for the block. Raises `RetrievalError` "no_index" if there is none."""
         with _files(self.collection):
             opened = self._opened()
             try:
@@ -143,10 +139,7 @@ class EdgeIndex:
 
     @contextmanager
     def _points(self) -> Iterator[tuple[IndexInfo, EdgeShard]]:
-        """The record and the points as they are, for a writer.
-
-        A reader refuses a shard in which points are missing; a writer has to see what is left.
-        """
+        """The record and the points for a writer, who has to see what is left where points are missing."""
         with _files(self.collection):
             try:
                 opened = self._opened()

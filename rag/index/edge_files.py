@@ -61,10 +61,9 @@ class Version(NamedTuple):
 
 
 class Generations:
-    """The generations of one collection.
+    """The generations of one collection. One never changes once the pointer names it, so reading takes no lock.
 
-    Reading takes no lock: a generation never changes once the pointer names it. The caller of a method that writes
-    holds the collection's lock.
+    The caller of a method that writes holds the collection's lock.
     """
 
     def __init__(self, folder: Path, collection: str) -> None:
@@ -76,10 +75,7 @@ class Generations:
         return os.path.lexists(self._pointer)
 
     def current(self) -> Path | None:
-        """The folder of the current generation, None where there is no collection.
-
-        Raises `RetrievalError` "index_broken" if the pointer cannot be read.
-        """
+        """The folder of the current generation, if any. Raises `RetrievalError` "index_broken" for a bad pointer."""
         try:
             name = self._pointer.read_text("utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -128,8 +124,8 @@ class Generations:
     def sweep(self, *, keep: Path | None) -> None:
         """Delete every generation but one, including unfinished ones of builds that died.
 
-        Readers that have one open go on reading it: the system keeps its files until the last reader has closed them.
-        Its folder is renamed first, so that nobody opens an incomplete one.
+        The system keeps files that readers have open. A folder is renamed first, so that nobody opens an incomplete
+        one.
         """
         for path in list(self.root.iterdir()) if self.root.is_dir() else ():
             if _GENERATION.fullmatch(path.name.removesuffix(_OLD)) and path != keep:
@@ -138,10 +134,7 @@ class Generations:
                 shutil.rmtree(old, ignore_errors=True)
 
     def rename(self, new: Generations) -> None:
-        """Move the whole collection to an unused name. The caller holds the locks of both names.
-
-        Readers of the old name keep what they have open, and find no collection afterwards.
-        """
+        """Move the whole collection to an unused name, with the locks of both. Readers keep what they have open."""
         for path in list(new.root.iterdir()):  # the lock, and what a deleted collection has left
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         self.root.rename(new.root)  # replaces the empty folder
@@ -159,9 +152,8 @@ class Generations:
 class NamedLock:
     """An exclusive lock on a file, with a note in a second file that names the holder.
 
-    The operating system releases the lock of a dead process. A note that such a process leaves does no harm: the note
-    is read only while a process holds the lock, and every holder writes its own. It is a second file because some
-    platforms forbid reading a locked one.
+    The operating system releases the lock of a dead process. Its note does no harm: every holder writes its own. Some
+    platforms forbid reading a locked file, so the note is another one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -173,8 +165,7 @@ class NamedLock:
     def held(self, purpose: str, *, seconds: float) -> Iterator[None]:
         """Hold the lock for the block. `purpose` is shown to processes that wait.
 
-        Raises `RetrievalError` "index_locked", with the holder, if the lock is not free within `seconds`. An `OSError`
-        of the file system passes through.
+        Raises `RetrievalError` "index_locked" if it is not free within `seconds`, and `OSError` of the file system.
         """
         deadline = time.monotonic() + seconds
         if not self._threads.acquire(timeout=seconds):

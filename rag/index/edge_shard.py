@@ -1,6 +1,6 @@
 """The engine of the embedded index: shards of qdrant-edge, created, opened once for all readers, and queried.
 
-qdrant-edge raises bare `Exception`s, and panics over damaged files. Both are turned into `RetrievalError`s here.
+qdrant-edge raises bare `Exception`s, and panics over damaged files. Both become `RetrievalError`s here.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOS
 def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
     """The shard in `folder`, opened for reading.
 
-    Raises `RetrievalError` if it is damaged or does not hold exactly `chunks` points, unless that is None, and
-    `OSError` if the folder is read-only: the engine rewrites its configuration when it opens a shard.
+    Raises `RetrievalError` if it is damaged or does not hold `chunks` points, unless that is None, and `OSError` if the
+    folder is read-only: the engine rewrites its configuration.
     """
     from qdrant_edge import CountRequest, EdgeShard
 
@@ -75,9 +75,8 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
 def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard]:
     """A new shard in `folder`. Its points are on the disk once the block ends without an exception.
 
-    It has no write-ahead log: nobody adds to a finished shard, and the log has a lock that lets only one opener in. It
-    is searched by one thread, since all points are in one segment; a pool of threads cost more than it gained. Vectors
-    are read when they are first searched: with `Memory.Cached`, opening reads 32 MB of even the smallest book.
+    Nobody adds to a finished shard, so it has no write-ahead log, whose lock would let only one opener in. One thread
+    searches its one segment: a pool cost more than it gained. With `Memory.Cached`, opening would read 32 MB.
     """
     from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Memory, Modifier
 
@@ -98,10 +97,7 @@ def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard
 
 @contextmanager
 def engine_faults(collection: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn the engine's exceptions into `RetrievalError`s, and into `OSError`s where the folder is read-only.
-
-    All others pass through.
-    """
+    """Turn the engine's exceptions into `RetrievalError`s, and into `OSError`s where the folder is read-only."""
     try:
         yield
     except BaseException as error:
@@ -157,9 +153,9 @@ def texts(shard: EdgeShard) -> Iterator[StoredText]:
 
 
 def search(opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: Where | None) -> Scores:
-    """The best `limit` points of each leg, without payloads, and the scores of all of them in every leg, by row.
+    """The best `limit` points of each leg, and the scores of all of them in every leg, by row.
 
-    Two batches: one finds the points, the other asks each leg for its scores of what the other legs found.
+    One batch finds the points, a second one asks each leg for its scores of what the other legs found.
     """
     from qdrant_edge import Filter, HasIdCondition, QueryBatchRequest, QueryRequest
 
@@ -251,11 +247,10 @@ _opening: Final = threading.Lock()
 
 
 def current_generation(generations: Generations) -> OpenGeneration | None:
-    """The current generation of a collection, open. None where there is no collection.
+    """The current generation of a collection, open and shared in this process; None where there is no collection.
 
-    One that this process has open is shared without waiting for anything. Raises `RetrievalError` if the generation
-    cannot be opened. While it is opened, a writer may switch to the next one and delete it; so it counts only if the
-    pointer still names it afterwards.
+    A writer may replace and delete one while it is opened, so it counts only if the pointer still names it afterwards.
+    Raises `RetrievalError` if it cannot be opened.
     """
     version = generations.version()
     if version is None or (opened := _open.get(version)):

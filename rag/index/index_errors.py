@@ -43,10 +43,7 @@ def mismatch(
     sources: Collection[str] = (),
     profile: str = "",
 ) -> RetrievalError:
-    """The error for a collection that other models or another recipe encoded: its vectors cannot be compared with ours.
-
-    `sources` are those of the collection and `profile` the one it belongs to, for the command that encodes it again.
-    """
+    """The error for a collection that other models or another recipe encoded, with the command of `filling`."""
     if stored.foreign:
         return _foreign_mismatch(stored, embedding_model, dimension)
     wanted = (embedding_model, dimension, sparse_model)
@@ -89,10 +86,7 @@ def _foreign_mismatch(stored: IndexInfo, embedding_model: str, dimension: int) -
 
 
 def filling(collection: str, sources: Collection[str] = (), profile: str = "") -> str:
-    """The command that reads a book into a collection, with `PATH` if its sources are not known.
-
-    `profile` is the profile whose own collection it is, and whose embedding model it needs; empty if there is none.
-    """
+    """The command that reads these sources, or `PATH`, into the collection, which a profile may own."""
     paths = " ".join(shlex.quote(source) for source in sorted(sources)) or "PATH"
     return f"{program()} ingest {paths} --collection {collection}{f' --profile {profile}' if profile else ''}"
 

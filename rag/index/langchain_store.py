@@ -1,7 +1,4 @@
-"""A collection as a `QdrantVectorStore`, for other LangChain code.
-
-It reads our own collections, in the process or on a server, and foreign ones.
-"""
+"""A collection, our own or a foreign one, as a `QdrantVectorStore` for other LangChain code."""
 
 from __future__ import annotations
 
@@ -141,9 +138,9 @@ def _condition(given: Any, table: PointTable) -> Any:
 def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> QdrantVectorStore:
     """The collection as a LangChain vector store, read-only: hybrid if it has sparse vectors, otherwise dense.
 
-    `embedder` must be a LangChain `Embeddings` too, as askbook's are; its model is compared with the recorded one.
-    Documents of a foreign collection have its text and our metadata, as the profile maps them. Raises `RetrievalError`
-    "no_index" and "embedding_mismatch", and `UsageError` for an index that is neither embedded nor on a server.
+    `embedder` must be a LangChain `Embeddings` too, as askbook's are. Documents of a foreign collection have its text
+    and our metadata. Raises `RetrievalError` "no_index" and "embedding_mismatch", and `UsageError` for another kind of
+    index.
     """
     from rag.index.collection_schema import CollectionSchema
     from rag.index.server import ServerIndex, looked_at

@@ -1,7 +1,6 @@
 """Propose a mapping for a foreign collection from a few of its points.
 
-A field is found by its name, which must be among the names that ingestion scripts commonly use, and by its values: an
-address must look like one, a position in a page must be a whole number.
+A field is found by its name, one that ingestion scripts commonly use, and by what its values look like.
 """
 
 from __future__ import annotations
@@ -69,8 +68,7 @@ def as_toml(fields: FieldMap, **book: str | None) -> str:
 def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], model: str = "") -> str:
     """A profile's sections for a collection, from qdrant-client's description of it and some of its payloads.
 
-    The user fills in what cannot be known: the embedding model, unless `model` is given, and the choice among several
-    vectors. Comments list the candidates.
+    Comments list the candidates for what the user has to choose: the vector, and the model unless `model` is given.
     """
     params = described.config.params
     dense = params.vectors if isinstance(params.vectors, Mapping) else {"": params.vectors} if params.vectors else {}

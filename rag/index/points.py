@@ -1,11 +1,10 @@
 """The points of a collection: how a chunk is stored, and what a search knows of each point.
 
-The layout is langchain-qdrant's default, so that other LangChain code can read the collection: the text is
-`page_content`, the other fields of the chunk are in `metadata`, and the id is the point's. A search ranks points by
-their scores in each leg and by how many words of prose they have.
+The layout is langchain-qdrant's default, which other LangChain code reads: the text is `page_content`, the other fields
+are in `metadata`, and the id is the point's.
 
-The embedded engine numbers its points, because a number is read, compared and filtered for a tenth of what a UUID
-costs. A table beside its shard says which chunk each number is, and how many words of prose it has.
+The embedded engine numbers its points, since a UUID costs ten times what a number does. A table beside its shard says
+which chunk each number is, and how many words of prose it has, by which a search ranks points too.
 """
 
 from __future__ import annotations
@@ -115,9 +114,8 @@ def server_ids(ids: Iterable[str]) -> list[int | str]:
 def prose_words(text: str, heading: str = "") -> int:
     """The number of words outside code blocks and addresses; 0 under a heading such as "References".
 
-    An embedding places short texts, such as a label or the title of a cited paper, at least as close to a question as
-    the paragraph that answers it. Those texts have little prose. So has the section of a manual that shows a command
-    and says little more, but that answers: blocks of code together count as `CODE_WORDS` words.
+    An embedding places short texts, such as a label, at least as close to a question as the paragraph that answers it.
+    They have little prose. A section that shows a command does answer: its code counts as `CODE_WORDS` words.
     """
     if _POINTERS.fullmatch(heading):
         return 0
@@ -151,9 +149,8 @@ class Hits(NamedTuple):
     def best(self, *, limit: int, asked: int) -> Hits | None:
         """The best `limit`, ties by id; None if more than the `asked` points must be requested to decide.
 
-        Engines return equal scores in any order. If the last place is tied with the last point of a full answer, a
-        point beyond the answer may belong into the ranking. With limit=2 and asked=3, the scores 9, 7, 7 are
-        undecided: a fourth point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
+        Engines return equal scores in any order. With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth
+        point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
         """
         import numpy as np
 
@@ -165,10 +162,9 @@ class Hits(NamedTuple):
 
 
 class Scores:
-    """The scores of every point that a search found, in every leg, from which its `Matches` are made.
+    """The scores of every point that a search found, in every leg; 0 where a leg did not find it, until `add`.
 
-    `rankings` are the rows of each leg's points, best first. Points that a leg did not find have a score of 0 there
-    until `add` gives another.
+    `rankings` are the rows of each leg's points, best first.
     """
 
     def __init__(self, rankings: Sequence[Hits]) -> None:
@@ -218,10 +214,7 @@ class StoredText(NamedTuple):
 
 
 class PointTable:
-    """The point and the words of prose of each chunk. A row is a chunk's place in the order of all ids.
-
-    `rows` is an array of ids as 16 bytes in ascending order, of points from 0 on, and of words.
-    """
+    """The point and the words of prose of each chunk. A row is a chunk's place in the order of all ids."""
 
     def __init__(self, rows: NDArray[np.void]) -> None:
         import numpy as np
@@ -235,10 +228,7 @@ class PointTable:
 
     @classmethod
     def of(cls, folder: Path, chunks: int, texts: Callable[[], Iterable[StoredText]]) -> PointTable:
-        """The table of a generation's folder. One that lacks it, or is damaged, gets a new one if it can be written.
-
-        `texts` gives every point.
-        """
+        """The table of a generation's folder. A missing or damaged one is made of `texts`, and written."""
         import numpy as np
 
         try:

@@ -32,14 +32,13 @@ PAGE: Final = 512  # points of one scroll or delete
 
 
 class ServerIndex:
-    """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode.
+    """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode, which `aclose` closes.
 
     The models that encoded the collection are recorded in its metadata. A change that replaces something is written
     beside the old state and shown in one step (`rag.index.server_versions`). Other changes, and small ones of a large
-    book, add first and remove afterwards, in batches: meanwhile a reader may see new chunks beside old ones, but misses
-    none. A collection without our record is foreign: it is read as `layout` says and never written. `address` is for
-    messages and holds no credentials. `sync_client` makes a blocking client to the same server, for LangChain code.
-    `aclose` closes `client`.
+    book, add first and remove afterwards: a reader misses none. A collection without our record is foreign: it is read
+    as `layout` says and never written. `address` is for messages. `sync_client` makes a blocking client for LangChain
+    code.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class ServerIndex:
     async def _found(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, state: str
     ) -> ServerHits | None:
-        """What the legs find, in the collection `state`, or without a state in the one that the book's name stands for.
+        """What the legs find in the collection `state`, or in the one that the book's name stands for.
 
         None if the state is gone, or if only the book's name may be used.
         """
@@ -206,7 +205,7 @@ class ServerIndex:
             await server_versions.remove(self._client, self.collection)
 
     async def rename(self, new: str) -> None:
-        """Give the book another name in one step. One that was made before there were aliases is copied and deleted.
+        """Give the book another name in one step; one without an alias is copied and deleted.
 
         Raises `UsageError` "name_taken" and "foreign_collection", and `RetrievalError` "no_index" and "index_locked".
         """

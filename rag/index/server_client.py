@@ -24,10 +24,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Qdrant server. With `grpc_port` requests go over gRPC, otherwise over REST.
-
-    `repr` shows neither the key nor the address, which may hold a password.
-    """
+    """A Qdrant server, over gRPC with `grpc_port`, else REST. `repr` shows neither the key nor the address."""
 
     url: str = field(repr=False)
     key: str | None = field(default=None, repr=False)
@@ -47,8 +44,8 @@ class Server:
     def asynchronous(self) -> AsyncQdrantClient:
         """A client for our own code. Connects to nothing. Raises `UsageError` for an invalid address or key.
 
-        It is the remote half of an `AsyncQdrantClient`. The other half looks for texts to be embedded in each request,
-        of which we send none, and takes eight milliseconds to make.
+        It is the remote half of an `AsyncQdrantClient`. The other half looks for texts to embed, and takes long to
+        make.
         """
         import httpx
         from qdrant_client.async_qdrant_remote import AsyncQdrantRemote
@@ -75,10 +72,7 @@ class Server:
             raise _no_address() from error
 
     def _options(self, of_http: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of both clients; those of its HTTP client, `of_http`, are passed on by it.
-
-        The key is a header: the client warns about an `api_key` without TLS.
-        """
+        """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
             raise UsageError("QDRANT_API_KEY contains a character that no key can have.", code="qdrant_key", hint=hint)
@@ -97,10 +91,7 @@ class Server:
 
 
 class PunctualClient:
-    """A client of Qdrant whose calls end after `CALL` seconds with `TimeoutError`, over REST and gRPC.
-
-    The client's own timeout counts from byte to byte, so a server that sends one now and then never exceeds it.
-    """
+    """A client whose calls end after `CALL` seconds with `TimeoutError`. Its own timeout counts from byte to byte."""
 
     def __init__(self, client: AsyncQdrantBase) -> None:
         self._limited = client

@@ -1,6 +1,6 @@
 """Turn the exceptions of qdrant-client, over REST and gRPC, into ours.
 
-A message holds only the host and port of the address, and no text from the server or a proxy, which may repeat a key.
+A message holds the host and port of the address, and no text from the server or a proxy, which may repeat a key.
 """
 
 from __future__ import annotations
@@ -39,10 +39,7 @@ _DIMENSIONS: Final = re.compile(r"expected dim: (\d{1,6}), got (\d{1,6})")
 
 @contextmanager
 def server_faults(collection: str, where: str) -> Iterator[None]:
-    """Turn the client's exceptions in the block into `AskbookError`s. `where` is the server's host.
-
-    They have no cause: LangGraph logs an exception of a node with its causes, whose texts may hold a key.
-    """
+    """Turn the client's exceptions in the block into `AskbookError`s without a cause, whose text may hold a key."""
     try:
         yield
     except AskbookError:
@@ -75,10 +72,7 @@ def _translated(error: Exception, collection: str, where: str) -> AskbookError |
 
 
 def is_missing(error: Exception) -> bool:
-    """Whether the exception means that the collection does not exist: Qdrant's 404, or local mode's `ValueError`.
-
-    The 404 of something else, such as a proxy, does not count: the collection may exist.
-    """
+    """Whether the collection does not exist: Qdrant's own 404, not that of a proxy, or local mode's `ValueError`."""
     if isinstance(error, ValueError):
         return str(error).startswith("Collection ") and str(error).endswith(" not found")
     return _status(error) == 404 and (_is_grpc(error) or bool(_server_text(error)))

@@ -32,7 +32,7 @@ INDEXED: Final = {f"{METADATA}.source": False} | {f"{METADATA}.{field}": True fo
 def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
     """The request for a leg. Raises `RetrievalError` "index_filter" for a filter on a field that is not mapped.
 
-    Vectors are asked for only where `gives_cosines` is false: those of 400 hits are megabytes of JSON.
+    Vectors of 400 hits are megabytes of JSON, so they are asked for only where `gives_cosines` is false.
     """
     from qdrant_client import models
 
@@ -97,10 +97,7 @@ def _paths(fields: FieldMap | None, field: str) -> tuple[str, ...]:
 
 
 def _first_of(paths: Sequence[str], match: Any) -> Any:
-    """The condition that the first non-empty field of several matches.
-
-    For the paths a and b: a matches, or a is missing or blank and b matches.
-    """
+    """The first path that is not empty matches. For a and b: a matches, or a is missing or blank and b matches."""
     from qdrant_client import models
 
     condition = models.FieldCondition(key=paths[0], match=match)
@@ -113,10 +110,7 @@ def _first_of(paths: Sequence[str], match: Any) -> Any:
 
 
 class Hit(NamedTuple):
-    """A point in the ranking of one leg. A larger `score` is better; it is a cosine only if the distance is one.
-
-    `dense` is empty where the server's scores are cosines.
-    """
+    """A point in the ranking of one leg. A larger `score` is better; `dense` is empty where scores are cosines."""
 
     chunk: Chunk
     score: float
@@ -126,10 +120,9 @@ class Hit(NamedTuple):
 def hits(
     schema: CollectionSchema, leg: Sequence[float] | SparseVector, points: Sequence[Any], legs: Sequence[Any]
 ) -> list[Hit]:
-    """The hits of a leg. `legs` are all legs of the search, needed for points with several vectors.
+    """The hits of a leg, without points that have no text. `legs` are all, needed for points with several vectors.
 
-    Points without text in foreign collections are left out. Raises `RetrievalError` "index_vectors" if a dense leg's
-    points came without their vectors.
+    Raises `RetrievalError` "index_vectors" if a dense leg's points came without their vectors.
     """
     if gives_cosines(schema):
         return [Hit(chunk, float(point.score), ()) for point in points if (chunk := chunk_of(schema, point))]

@@ -1,7 +1,7 @@
 """The collections behind a book's name on a server: the one that readers see, and one that is being written.
 
-A book's name is an alias of a collection `NAME.askbook-HEX`. A change writes such a collection anew and lets the name
-stand for it in one request, which Qdrant makes in one step; then the old one is deleted.
+A book's name is an alias of a collection `NAME.askbook-HEX`. A change writes a new one and lets the name stand for it
+in one request, which Qdrant makes in one step; then the old one is deleted.
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ def new_version(book: str) -> str:
 
 
 def own_state(schema: CollectionSchema, book: str, without: Collection[str]) -> str:
-    """The collection behind the book's name by its own record; empty if it has none that can be trusted.
-
-    The record of a copy, such as a restored snapshot or a renamed book, names a collection of another book.
-    """
+    """The collection behind the book's name by its own record; empty if none can be trusted, as that of a copy."""
     state = schema.state
     return state if state not in without and is_version(state) and state.startswith(f"{book}.askbook-") else ""
 
@@ -45,8 +42,8 @@ def own_state(schema: CollectionSchema, book: str, without: Collection[str]) -> 
 def worth_copying(stored: int, going: int) -> bool:
     """Whether a change is written beside the old state. `going` of the `stored` points are removed or overwritten.
 
-    A change that only adds or only removes is made in place: meanwhile a reader sees pages of both states, which do not
-    contradict each other. A large book is not copied for a small change either.
+    A change that only adds or only removes is made in place: pages of both states do not contradict each other. A large
+    book is not copied for a small change either.
     """
     return going > 0 and stored - going <= max(SMALL, SHARE * going)
 
@@ -70,9 +67,8 @@ async def book_names(client: AsyncQdrantClient) -> set[str]:
 async def show(client: AsyncQdrantClient, book: str, version: str) -> None:
     """Let the name stand for this version, and delete the old state of the book.
 
-    An earlier askbook gave the name to the collection itself. That collection is deleted first, since Qdrant allows no
-    alias of its name: for the time of one request there is no book. Raises `UsageError` "foreign_collection" if another
-    program has taken the name meanwhile.
+    An earlier askbook gave the name to the collection itself. Qdrant allows no alias of its name, so it is deleted
+    first. Raises `UsageError` "foreign_collection" if another program has taken the name meanwhile.
     """
     from qdrant_client import models
 
@@ -99,10 +95,7 @@ async def rename(client: AsyncQdrantClient, book: str, new: str) -> None:
 
 
 async def remove(client: AsyncQdrantClient, book: str) -> None:
-    """Delete the book that has this name, and what broken-off changes of it have left.
-
-    Of an alias that another program made, only the name is removed.
-    """
+    """Delete the book of this name and what broken-off changes have left; of another program's alias, only the name."""
     from qdrant_client import models
 
     for name in await leftovers(client, book):
@@ -126,10 +119,7 @@ async def _collections(client: AsyncQdrantClient) -> set[str]:
 
 
 async def settle(client: AsyncQdrantClient, book: str) -> None:
-    """Finish or remove what an interrupted change has left. The caller has the book's lease.
-
-    A complete state is shown if the book has no other: then the change was interrupted just before that step.
-    """
+    """Finish or remove what an interrupted change left. A complete state is shown if the book has no other."""
     found = await leftovers(client, book)
     if not found:
         return

@@ -1,7 +1,6 @@
 """langchain-qdrant's vector store on our collections and on foreign ones: how it is opened, filled and read.
 
-A vector store embeds what it is given, and blocks. Here it gets the vectors that are computed already, from a cache or
-in batches, and its client is ours, which belongs to the event loop.
+It embeds what it is given, and blocks. Here it gets vectors that are computed already, and a client of our loop.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def open_store(
 ) -> QdrantVectorStore:
     """The collection as a vector store: hybrid if it has sparse vectors and `sparse` encodes them, otherwise dense.
 
-    langchain-qdrant's validation is off, since it embeds a text at every construction, which a hosted model bills.
+    langchain-qdrant's validation is off, since it embeds a text each time, which a hosted model bills.
     """
     from langchain_qdrant import RetrievalMode
 
@@ -58,10 +57,7 @@ def open_store(
 
 
 def store_class(fields: FieldMap | None) -> type[QdrantVectorStore]:
-    """The class of store for points laid out as `fields` says, or as langchain-qdrant lays them out for None.
-
-    Documents of mapped points have our metadata; a point without text becomes an empty document.
-    """
+    """The class of store for points with these fields, or laid out by langchain-qdrant. Documents have our metadata."""
     from langchain_core.documents import Document
     from langchain_qdrant import QdrantVectorStore
 
@@ -128,10 +124,7 @@ async def delete_points(
 async def chunks_by_id(
     client: AsyncQdrantClient, collection: str, schema: CollectionSchema, ids: Sequence[int | str]
 ) -> dict[str, Chunk]:
-    """The chunks with these ids, read through the store. Points of a foreign collection without a text are left out.
-
-    Raises `ValueError` for a point of ours without a text.
-    """
+    """The chunks with these ids; foreign points without a text are left out, and ours raise `ValueError`."""
     found = await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).get_by_ids(list(ids)))
     read = [document for document in found if document.page_content or schema.fields is None]
     return {str(document.metadata["_id"]): _chunk(document) for document in read}
@@ -150,10 +143,7 @@ async def _in_thread(client: AsyncQdrantClient, work: Callable[[Any], T]) -> T:
 
 
 class LoopClient:
-    """A blocking `QdrantClient` for worker threads: it waits while an asynchronous client makes the call on its loop.
-
-    So there is one client to a server, with one set of connections, headers and timeouts.
-    """
+    """A blocking `QdrantClient` for worker threads: it waits while the one asynchronous client calls on its loop."""
 
     def __init__(self, client: AsyncQdrantClient, loop: asyncio.AbstractEventLoop) -> None:
         self._client = client

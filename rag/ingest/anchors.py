@@ -1,7 +1,6 @@
 """The anchors of a page's headings, by the rule of the generator that publishes the page.
 
-A rule takes all headings of a page, in order and at any depth, and returns their anchors. An id that a heading sets
-itself is `custom`; an empty `custom` marks a heading that has no anchor.
+A rule takes all headings of a page. An empty `custom` id marks a heading that has no anchor.
 """
 
 from __future__ import annotations
@@ -18,11 +17,9 @@ _PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 
 
 class HeadingText(NamedTuple):
-    """A heading as its anchor is made from it: its level (1 to 6), its plain text as it is written, and the id that it
-    sets.
+    """A heading as its anchor is made from it: its level (1 to 6), its text as it is written, and the id that it sets.
 
-    In `typeset`, two or three hyphens outside code are one dash, as generators with a typographer write them. `nested`
-    marks a heading in a list or a quote.
+    In `typeset`, two or three hyphens outside code are one dash. `nested` marks a heading in a list or a quote.
     """
 
     level: int
@@ -77,8 +74,7 @@ def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], 
 
 def python_markdown_slug(text: str, separator: str = "-") -> str:
     """The default of `toc.slugify`."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    plain = re.sub(r"[^\w\s-]", "", plain).strip().lower()
+    plain = re.sub(r"[^\w\s-]", "", _ascii(text)).strip().lower()
     return re.sub(rf"[{re.escape(separator)}\s]+", lambda _: separator, plain)
 
 
@@ -110,10 +106,6 @@ def _blackfriday_slug(heading: str) -> str:
     """Letters and digits in lower case, and a hyphen for all that stands between them."""
     words = "".join(c if unicodedata.category(c)[0] in "LN" else " " for c in heading.lower())
     return "-".join(words.split())
-
-
-def _ascii_slug(heading: str) -> str:
-    return slugify(unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode())
 
 
 def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
@@ -159,8 +151,11 @@ def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
 
 def docutils_id(name: str) -> str:
     """The id of a name: ASCII letters and digits in lower case, joined by hyphens, beginning with a letter."""
-    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "ignore").decode()
-    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", _ascii(name.lower())))
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
 def slugify(heading: str) -> str:
@@ -181,5 +176,5 @@ def _numbered(slug: str, seen: dict[str, int]) -> str:
 
 _GOLDMARK_SLUGS: Final[dict[str, Callable[[str], str]]] = {
     "blackfriday": _blackfriday_slug,
-    "github-ascii": _ascii_slug,
+    "github-ascii": lambda heading: slugify(_ascii(heading)),
 }

@@ -1,8 +1,4 @@
-"""The sources of one ingestion: each is read, or recalled if none of its files has changed since.
-
-Reading a page takes a few milliseconds: its file is parsed, and its links are resolved against all other pages. For a
-source in which no file has changed, the hashes of the pages are known; only a page that has to be cut is read.
-"""
+"""The sources of one ingestion. A source in which no file has changed is recalled, since reading takes long."""
 
 from __future__ import annotations
 
@@ -51,16 +47,11 @@ class IngestOptions:
     profile: str = ""
     dry_run: bool = False
 
-    def of_profile(self, name: str) -> IngestOptions:
-        """The options for the collection of a profile."""
-        return replace(self, profile=name)
-
 
 class BookSources:
     """The sources as they were given. After `load`, `loaded` are those that could be read, and `failed` the others.
 
-    With a memory, a source in which no file has changed is recalled: its pages have no texts. Once `recalls` is false,
-    every source is read.
+    The pages of a source that is recalled have no texts. Once `recalls` is false, every source is read.
     """
 
     def __init__(self, given: Sequence[Path | str], options: IngestOptions, memory: SourceMemory | None) -> None:
@@ -78,11 +69,9 @@ class BookSources:
         return [document for one in self.loaded for document in one.documents]
 
     async def load(self, watch: Callable[[int], None], watch_pages: Callable[[int, int, int], None]) -> None:
-        """Read or recall all sources.
+        """Read or recall all sources. `watch` counts them, and `watch_pages` the pages of the site of a number.
 
-        `watch` is told how many are done, and `watch_pages` the number of a site, how many of its pages were fetched,
-        and how many are known. If all sources fail, raises `SourceFailedError`, or `UsageError` if none of them was
-        right as it was given.
+        If all fail, raises `SourceFailedError`, or `UsageError` if none of them was right as it was given.
         """
         if not self.given:
             hint = "Give a folder, a file or an address: ingest SOURCE."
@@ -164,7 +153,8 @@ class SourceMemory:
         """The source as it was read last, its pages without texts; None if anything has changed since."""
         try:
             kept = json.loads(self._file(source, options).read_text("utf-8"))
-            if kept["code"] != _code() or any(stamp(Path(path)) != _stamp(seen) for path, seen in kept["seen"].items()):
+            stamps = {Path(path): seen and tuple(seen) for path, seen in kept["seen"].items()}
+            if kept["code"] != _code() or any(stamp(path) != seen for path, seen in stamps.items()):
                 return None
             name = kept["source"]
             pages = tuple(
@@ -176,10 +166,7 @@ class SourceMemory:
             return None
 
     def keep(self, source: str, options: str, read: ReadSource, empty: Collection[tuple[str, str]]) -> None:
-        """Remember a source that was read without failures. It only saves time, so a full disk is no error.
-
-        `empty` are the pages, by source and path, that have no chunks.
-        """
+        """Remember a source without failures, and which of its pages are `empty`. A full disk is no error."""
         result = read.result
         kept: dict[str, Any] = {
             "code": _code(),
@@ -201,10 +188,6 @@ class SourceMemory:
     def _file(self, source: str, options: str) -> Path:
         key = json.dumps([str(Path(source).expanduser().absolute()), options])
         return self._folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
-
-
-def _stamp(seen: list[int] | None) -> Stamp:
-    return None if seen is None else (seen[0], seen[1], seen[2], seen[3])
 
 
 def _code() -> list[Any]:

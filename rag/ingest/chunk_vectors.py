@@ -1,7 +1,4 @@
-"""The vectors of new chunks: which are missing, the points that they make, and how texts are embedded in batches.
-
-Batches hold texts of like length. Several are embedded at a time, as fast as the service allows.
-"""
+"""The vectors of new chunks: which are missing, how texts are embedded in batches, and the points that they make."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,8 +36,7 @@ Waiting = Callable[[int], None]
 class ChunkVectors:
     """Vectors of the chunks of one ingestion, kept in a cache.
 
-    After `look_up`, `missing` has the places of the chunks whose texts are still to be embedded, of equal texts the
-    first one's, and `tokens` is the sum of their tokens.
+    After `look_up`, `missing` has the places of the chunks to embed, once for equal texts, and `tokens` their sum.
     """
 
     def __init__(self, embedder: Embedder, sparse: SparseEncoder, cache: VectorCache) -> None:
@@ -65,19 +61,12 @@ class ChunkVectors:
                     seen.add(key)
                     self.tokens += self._embedder.count_tokens(text)
 
-    async def compute(
-        self, chunks: Sequence[Chunk], progress: Callable[[int, int], None], waiting: Callable[[int], None]
-    ) -> None:
-        """Embed the texts that are missing. `progress` is told (done, total), and `waiting` the seconds of a wait.
-
-        A model in this process is unloaded afterwards: writing the index needs the memory.
-        """
-        batches = TextBatches(
-            lambda number: chunks[self.missing[number]].embedded_text,
-            [len(chunks[place].text) for place in self.missing],
-            self._embedder.batch_size,
-        )
-        await embed_batches(batches, self._embedder, self._cache, progress, waiting)
+    async def compute(self, chunks: Sequence[Chunk], progress: Progress, waiting: Waiting) -> None:
+        """Embed the missing texts, then unload a model in this process: writing the index needs the memory."""
+        lengths = {place: len(chunks[place].text) for place in self.missing}
+        batches = batches_of(lengths, self._embedder.batch_size)
+        texts = ([chunks[place].embedded_text for place in batch] for batch in batches)
+        await embed_batches(texts, len(self.missing), self._embedder, self._cache, progress, waiting)
         if self.missing and (unload := getattr(self._embedder, "unload", None)):
             await asyncio.to_thread(unload)
 
@@ -107,10 +96,7 @@ class ChunkVectors:
 
 @dataclass(slots=True)
 class _Pace:
-    """When the next request may begin. All requests of an ingestion wait for the same limit of the service.
-
-    `works` says that the service has embedded something.
-    """
+    """When the next request may begin: a service has one limit for all. `works` says that it has embedded something."""
 
     not_before: float = 0.0
     works: bool = False
@@ -130,37 +116,29 @@ def calls_at_once(embedder: Embedder) -> int:
     return int(getattr(embedder, "parallel", 1))
 
 
-class TextBatches:
-    """The texts that have no vector yet, in batches.
+def batches_of(lengths: Mapping[int, int], size: int) -> list[list[int]]:
+    """The places of texts, whose `lengths` are given, in batches of like length: little of a batch is padding.
 
-    A batch holds texts of like length, so that little of it is padding. The batches come in a random order, the same
-    every time: with the short ones first, the estimate of the time left would be too low.
+    Their order is random and the same every time: with the short ones first, the estimated time would be too low.
     """
-
-    def __init__(self, text_of: Callable[[int], str], lengths: Sequence[int], size: int) -> None:
-        """`text_of` gives the text at a place; there are as many as `lengths`. `size` is that of a batch."""
-        order = sorted(range(len(lengths)), key=lambda i: (lengths[i], i))
-        self._batches = [order[begin : begin + size] for begin in range(0, len(order), size)]
-        random.Random(len(order)).shuffle(self._batches)
-        self._text_of = text_of
-        self.total = len(order)
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for batch in self._batches:
-            yield [self._text_of(i) for i in batch]
+    order = sorted(lengths, key=lambda place: (lengths[place], place))
+    batches = [order[begin : begin + size] for begin in range(0, len(order), size)]
+    random.Random(len(order)).shuffle(batches)
+    return batches
 
 
 async def embed_batches(
-    batches: TextBatches,
+    batches: Iterable[list[str]],
+    total: int,
     embedder: Embedder,
     vectors: VectorCache,
     progress: Progress,
     waiting: Waiting,
 ) -> None:
-    """Embed all batches into the cache, so that an interruption loses those under way at most.
+    """Embed batches of `total` texts into the cache, so that an interruption loses those under way at most.
 
-    A temporary failure is tried again: after the wait that the service asks for, otherwise after a growing one. No
-    other request begins meanwhile. Raises `AskbookError` when a batch has failed too often.
+    After a temporary failure, no request begins before the wait that the service asks for, or a growing one. Raises
+    `AskbookError` when a batch has failed too often.
     """
     rest, limit, done, guard = iter(batches), _Pace(), 0, threading.Lock()
 
@@ -174,11 +152,11 @@ async def embed_batches(
         for batch in rest:
             await _patiently(embed, batch, limit, waiting)
             done += len(batch)
-            progress(done, batches.total)
+            progress(done, total)
 
-    if not batches.total:
+    if not total:
         return
-    progress(0, batches.total)
+    progress(0, total)
     workers = [asyncio.create_task(work()) for _ in range(calls_at_once(embedder))]
     try:
         await asyncio.gather(*workers)
@@ -207,11 +185,7 @@ async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit
 
 
 def estimated_seconds(report: IngestReport, embedder: Embedder, *, is_local: bool) -> float:
-    """The time that embedding would take: measured on this machine, or by the number of requests to a service.
-
-    A local model embeds a few made-up texts as long as the book's are on average. A service is not called, since that
-    would be billed; its limits may make it slower.
-    """
+    """The time that embedding would take, by a few made-up texts, or by the number of requests to a service."""
     if not report.embedded:
         return 0.0
     if not is_local:

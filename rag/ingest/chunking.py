@@ -53,7 +53,8 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
     if max_tokens < LEAST_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}; chunks need at least {LEAST_TOKENS}.")
     count = lru_cache(maxsize=64)(count_tokens)  # packing measures the same text more than once
-    starts = _line_starts(document.text)
+    text_end = len(document.text)  # twice: a block may end one line after the last
+    starts = [0, *(match.end() for match in re.finditer("\n", document.text)), text_end, text_end]
     chunks: list[Chunk] = []
     places: Counter[tuple[str, ...]] = Counter()
     for section in _sections(document):
@@ -108,11 +109,6 @@ def _chapter(document: Document) -> str | None:
     if _CHAPTER.match(document.title):
         return document.title
     return document.breadcrumb[0] if document.breadcrumb else None
-
-
-def _line_starts(text: str) -> list[int]:
-    """The offset of every line, then the text's length twice: a block may end one line after the last."""
-    return [0, *(match.end() for match in re.finditer("\n", text)), len(text), len(text)]
 
 
 def _sections(document: Document) -> Iterator[_Section]:

@@ -1,7 +1,6 @@
 """Values in YAML, TOML and JSON, as a book's front matter and its configuration have them.
 
-Escapes can make text that no file could hold: a lone surrogate has no UTF-8, and NUL characters stand for masked code.
-Both become U+FFFD.
+Escapes can make lone surrogates, which have no UTF-8, and NUL characters, which mask code. Both become U+FFFD.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ class TextLoader(yaml.BaseLoader):
 def from_yaml(text: str, loader: type[TextLoader] = TextLoader) -> Any:
     """Raises yaml.YAMLError, ValueError, and RecursionError if it is nested too deeply.
 
-    The parser in C counts the levels, since PyYAML's own takes a second for 100,000 brackets. It does not load the
-    values: it refuses some escapes that PyYAML reads.
+    The parser in C counts the levels, since PyYAML's own is slow, but refuses some escapes that PyYAML reads.
     """
     depth = 0
     with suppress(yaml.YAMLError):  # raised again by the loader

@@ -1,7 +1,4 @@
-"""What several dialects of Markdown share, and how it is written as plain Markdown.
-
-An admonition (a note, a warning) becomes a line with its title, and its text below that.
-"""
+"""What dialects of Markdown share, as plain Markdown. A note becomes a line with its title above its text."""
 
 from __future__ import annotations
 

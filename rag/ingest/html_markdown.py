@@ -1,7 +1,4 @@
-"""HTML as Markdown: the part of a page that is its text, with headings, code, tables and links.
-
-Pages are parsed by lxml, which limits how deep elements nest and knows no entities but those of HTML.
-"""
+"""HTML as Markdown: the part of a page that is its text, with headings, code, tables and links. lxml parses it."""
 
 from __future__ import annotations
 
@@ -59,10 +56,7 @@ def parsed_html(raw: bytes) -> BeautifulSoup:
 
 
 def decoded_html(raw: bytes) -> str:
-    """The text of a page: UTF-8, or the encoding that it names, or that of old pages in western languages.
-
-    Raises `ValueError` for bytes that are no text.
-    """
+    """The text of a page in UTF-8, the encoding that it names, or windows-1252. Raises `ValueError` for NUL bytes."""
     if b"\0" in raw and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("it is not a text file: it contains NUL bytes")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -77,10 +71,7 @@ def decoded_html(raw: bytes) -> str:
 
 
 def main_element(page: BeautifulSoup) -> Tag | None:
-    """The element that holds the text of the page; None if the markup does not tell.
-
-    `article` and `main` are meant for it. A page without navigation around its text is all text.
-    """
+    """The element that holds the text of a page: `article`, `main`, or all if nothing is around it; else None."""
     articles = [one for one in page.find_all("article") if not one.find_parent("article")]
     if len(articles) == 1:
         return articles[0]
@@ -93,9 +84,9 @@ def main_element(page: BeautifulSoup) -> Tag | None:
 
 
 def html_text(element: Tag, *, anchors: bool = True) -> str:
-    """An element as Markdown. A heading has its id as `{#id}`, empty where it has none or without `anchors`.
+    """An element, which is changed, as Markdown. With `anchors`, a heading has its id as `{#id}`.
 
-    The element is changed. Raises `ValueError` if it is nested too deeply.
+    Raises `ValueError` if it is nested too deeply.
     """
     for dropped in _DROPPED.inside(element):
         dropped.decompose()

@@ -1,7 +1,6 @@
 """Text that a page includes from other files, and the lines of a file that it names.
 
-Only files inside a root are read, even if a path or a symbolic link points elsewhere, and no hidden files: otherwise a
-book could include the `.env` of the folder that it was unpacked in.
+Only files inside a root are read, wherever links point, and no hidden files, such as the `.env` of the folder.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _SPAN: Final = re.compile(r"(-?\d*)(:?)(-?\d*)")
 class Includes:
     """The files that one page includes. All parts of a page share how much they may include: parts multiply.
 
-    Files are read in `roots`. A folder in `named`, which the configuration names for such files, may be hidden; only
-    texts are read from it, since a stranger's configuration could name `.git`. `refused` holds the names of the files
-    that were not read because they lie outside, are hidden or are no texts.
+    Files are read in `roots`. A folder in `named`, by the configuration, may be hidden; only texts are read from it,
+    since it could be `.git`. `refused` has the names of files that may not be read: they lie outside, are hidden or no
+    texts.
     """
 
     def __init__(self, *roots: Path, named: Sequence[Path] = ()) -> None:
@@ -43,10 +42,9 @@ class Includes:
         return inner
 
     def read(self, name: str, *folders: Path) -> str | None:
-        """The text of a file by its path from the first folder that has it; None where there is none that may be read.
+        """The text of a file from the first folder that has it; None where there is none that may be read.
 
-        A use costs as much as `USE` characters, since also an empty file has to be read. Raises `ValueError` if a page
-        includes too much.
+        Each use counts, since also an empty file has to be read. Raises `ValueError` if a page includes too much.
         """
         if not name or self._level > DEPTH:
             return None
@@ -97,10 +95,7 @@ def line_span(lines: Sequence[str], span: str) -> list[str]:
 
 
 def section(lines: Sequence[str], mark: re.Pattern[str], name: str = "") -> list[str]:
-    """The lines between the marks of a section, or all without a name; never the marks themselves.
-
-    `mark` has the groups `name` and, in the mark of an end, `end`.
-    """
+    """The lines between the marks of a section, or all without a name. `mark` has the groups `name` and `end`."""
     found: list[str] = []
     inside = not name
     for line in lines:

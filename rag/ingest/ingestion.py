@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -52,10 +52,7 @@ async def ingest(
     memory: SourceMemory | None = None,
     **options: Any,
 ) -> IngestReport:
-    """All steps of an `Ingestion` in one call. `options` are the fields of `IngestOptions`.
-
-    `progress(done, total)` counts embedded texts.
-    """
+    """All steps of an `Ingestion` in one call, with the fields of `IngestOptions`. `progress` counts embedded texts."""
 
     def watched(step: IngestProgress) -> None:
         if watch:
@@ -76,16 +73,16 @@ class _UnreadPageError(Exception):
 class Ingestion:
     """Brings the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
-    The steps are run one by one, or all by `run`. `aclose` must be called in any case. `watch` is told of every step,
-    also from worker threads. With `memory`, a source in which no file has changed is not read again, unless one of its
-    pages has to be cut. A dry run neither embeds nor writes.
+    The steps are run one by one, or all by `run`; call `aclose` in any case. `watch` is told of every step, also from
+    worker threads. With `memory`, a source in which no file has changed is recalled. A dry run neither embeds nor
+    writes.
 
-    From the step "chunk" on, no other ingestion can change the collection. Nothing is changed before the step "write",
-    and that as one change. A step that is cancelled leaves the index as it was, and the vectors in the cache.
+    From the step "chunk" on, no other ingestion can change the collection. The step "write" makes the one change of the
+    index. A step that is cancelled leaves the index as it was, and the vectors in the cache.
 
-    A source that fails is named in the report, and the others are read. Raises `UsageError`, before anything is
-    embedded, if all sources fail and for an index that other models encoded; `RetrievalError` if the index fails, and
-    with the code "index_locked" while another ingestion changes it; `AskbookError` if embedding fails for good.
+    A source that fails is named in the report. Raises `UsageError` if all fail and for an index that other models
+    encoded; `RetrievalError` if the index fails, and "index_locked" while another ingestion changes it; `AskbookError`
+    if embedding fails for good.
     """
 
     def __init__(
@@ -104,7 +101,7 @@ class Ingestion:
         self.options = options
         self._sources = BookSources(sources, options, memory)
         self.index = index
-        self.embedder = self._embedder = embedder
+        self.embedder = embedder
         self._sparse = sparse
         self._vectors = ChunkVectors(embedder, sparse, vectors)
         self._watch = watch or (lambda _progress: None)
@@ -156,7 +153,7 @@ class Ingestion:
             check_sources(self.index.collection, entries, [one.source for one in self._sources.loaded])
             entries = []
         else:
-            check_encoders(self._info, self.index, self._embedder, self._sparse, self._sources.given, options.profile)
+            check_encoders(self._info, self.index, self.embedder, self._sparse, self._sources.given, options.profile)
             if self._info is not None and self._info.recipe != RECIPE:
                 entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
         try:
@@ -184,10 +181,7 @@ class Ingestion:
         await self._locks.aclose()
 
     async def _read_index(self) -> tuple[IndexInfo | None, list[IndexEntry]]:
-        """The record and the entries of the index. A broken index counts as empty and is dropped, to be built again.
-
-        Raises `UsageError` for a foreign collection, before its entries are read.
-        """
+        """The record and the entries; nothing of a broken index. Raises `UsageError` for a foreign collection."""
         try:
             info = await self.index.info()
             if info is not None and info.foreign:
@@ -201,7 +195,7 @@ class Ingestion:
         return None, []
 
     def _make_plan(self, entries: Sequence[IndexEntry]) -> Plan:
-        limit = min(CHUNK_TOKENS, self._embedder.max_tokens - MARGIN)
+        limit = min(CHUNK_TOKENS, self.embedder.max_tokens - MARGIN)
         others = {entry.source for entry in entries} if self.options.alone else set()
         loaded, documents = self._sources.loaded, self._sources.documents
         failed = {(failure.source, failure.path) for result in loaded for failure in result.failures}
@@ -214,7 +208,7 @@ class Ingestion:
                 if document.is_empty:
                     return []
                 raise _UnreadPageError
-            made = chunk(document, count_tokens=self._embedder.count_tokens, max_tokens=limit)
+            made = chunk(document, count_tokens=self.embedder.count_tokens, max_tokens=limit)
             if not made:
                 self._empty.add((document.source, document.path))
             return made
@@ -257,17 +251,18 @@ class Ingestion:
             return
         give_back_memory()
         first = await asyncio.to_thread(lambda: list(self._vectors.points(plan.write[:BATCH])))
-        size = self._embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
-        anew = options.alone or options.rebuild or info is None
+        size = self.embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
+        kept = None if options.alone or options.rebuild else info
+        generators = {one.source: f"{one.generator} ({one.reason})" for one in self._sources.loaded}
         new_info = IndexInfo(
             self.index.collection,
-            self._embedder.model_id,
+            self.embedder.model_id,
             size,
             self._sparse.model_id,
             plan.total,
             recipe=RECIPE,
-            generators=self._generators({} if anew or info is None else info.generators),
-            title=self._title if anew or info is None else info.title,
+            generators={**(kept.generators if kept else {}), **generators},
+            title=kept.title if kept else self._title,
             pages=plan.pages,
             updated_at=now(),
         )
@@ -324,17 +319,13 @@ class Ingestion:
                 IngestProgress(step="load", done=number, total=len(self._sources.given), pages=pages, known=known)
             )
 
-    def _generators(self, before: Mapping[str, str]) -> dict[str, str]:
-        """For each source of the book, by whose rules it was read and why."""
-        return {**before, **{one.source: f"{one.generator} ({one.reason})" for one in self._sources.loaded}}
-
     def report(self) -> IngestReport:
         """What was done, or in a dry run what would be; once the step "chunk" has run."""
         plan = self._made_plan
         failures = [failure for result in self._sources.loaded for failure in result.failures]
         return IngestReport(
             collection=self.index.collection,
-            embedding_model=self._embedder.model_id,
+            embedding_model=self.embedder.model_id,
             documents=DocumentCounts.of(plan, len(failures)),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._vectors.missing),

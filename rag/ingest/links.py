@@ -1,7 +1,7 @@
-"""Rewrite the links of a page: inline links, reference links, images and footnotes. Addresses on the book's site.
+"""Rewrite the links of a page, whose passages are read apart from it.
 
-A passage is read apart from its page. So every link gets the address that it has on the site, a reference link becomes
-an inline link, an image its description, and a footnote its text in parentheses.
+Every link gets the address that it has on the site, a reference link becomes an inline link, an image its description,
+and a footnote its text in parentheses.
 """
 
 from __future__ import annotations

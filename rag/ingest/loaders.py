@@ -30,10 +30,9 @@ VERSION: Final = 6
 class LoadResult:
     """The pages of a source in the order of their paths, and the files that could not be read.
 
-    `generator` is the name of the generator whose rules were followed, and `reason` says why; `title` is what its
-    configuration calls the site, if it does. `passed_over` counts the
-    files that are no pages, by their endings. `refused` names by page the files that it includes and that may not be
-    read.
+    `reason` says why the rules of this generator were followed; `title` is what its configuration calls the site.
+    `passed_over` counts the files that are no pages, by their endings. `refused` has, by page, the files that it
+    includes and that may not be read.
     """
 
     source: str
@@ -110,10 +109,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
 def _read_pages(
     found: SourceFiles, rules: Generator, failures: list[Failure], others: Counter[str], *, own: bool
 ) -> list[tuple[PageFile, bytes]]:
-    """The published pages with the hashes of their files.
-
-    Files that cannot be read are appended to `failures`, and those that are no pages are counted in `others`.
-    """
+    """The published pages with the hashes of their files. Fills `failures`, and counts the files that are no pages."""
     pages: list[tuple[PageFile, bytes]] = []
     for file in found.files:
         suffix = file.suffix.lower()

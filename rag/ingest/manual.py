@@ -1,7 +1,6 @@
-"""The manual as a book: its pages, and the vectors of its passages, which are shipped with the program.
+"""The manual as a book, and the vectors of its passages, which are shipped: embedding them takes half a minute.
 
-Without them the first question would wait for half a minute on a small machine. Texts that the file lacks, after a page
-has changed, are embedded as for any book. `make manual` writes the file again.
+`make manual` writes them again. Texts that they lack, after a page has changed, are embedded as for any book.
 """
 
 from __future__ import annotations
@@ -40,51 +39,35 @@ async def index_manual(
 ) -> None:
     """Bring a collection up to date with the pages of the manual, those in `docs/` unless others are given.
 
-    `stamp` is a file in which a run leaves the fingerprint of what it made. If it is still the right one, nothing is
-    read but the pages, and the ingestion is not even imported. If several processes start at once in a new home, one of
-    them indexes the manual and the others wait. Raises `RetrievalError` "index_locked" when that takes longer than a
-    minute.
+    A run leaves the fingerprint of what it made in the file `stamp`. If it is still the right one, only the pages are
+    read, and the ingestion is not imported. Of several processes that start in a new home, one indexes the manual and
+    the others wait; raises `RetrievalError` "index_locked" after a minute.
     """
     give_up = time.monotonic() + _LONGEST_WAIT
     while not await is_current(index, embedder, sparse, stamp):
+        from rag.ingest.ingestion import ingest
+
         try:
-            await _update(index, embedder, sparse, vectors, progress, pages=pages, stamp=stamp)
+            if await _fitting(index, embedder, sparse) is None:
+                await index.drop()
+            await ingest(
+                [pages or DOCS],
+                index=index,
+                embedder=embedder,
+                sparse=sparse,
+                vectors=vectors,
+                progress=progress,
+                skip=SKIPPED,
+                own=True,
+                alone=True,  # after the program has moved to another folder, the pages of the old one must go
+            )
+            if stamp is not None and (made := await index.info()):
+                await asyncio.to_thread(_remember, stamp, fingerprint(made, await index.entries()))
+            return
         except RetrievalError as error:
             if error.code != "index_locked" or time.monotonic() > give_up:
                 raise
-        else:
-            return
         await asyncio.sleep(random.uniform(0.2, 0.6))
-
-
-async def _update(
-    index: ports.ChunkIndex,
-    embedder: ports.Embedder,
-    sparse: ports.SparseEncoder,
-    vectors: ports.VectorCache,
-    progress: Callable[[int, int], None] | None,
-    *,
-    pages: Path | None,
-    stamp: Path | None,
-) -> None:
-    from rag.ingest.ingestion import ingest
-
-    if await _fitting(index, embedder, sparse) is None:
-        await index.drop()
-    await ingest(
-        [pages or DOCS],
-        index=index,
-        embedder=embedder,
-        sparse=sparse,
-        vectors=vectors,
-        skip=SKIPPED,
-        own=True,
-        alone=True,  # after the program has moved to another folder, the pages of the old one must go
-        progress=progress,
-    )
-    if stamp is not None and (made := await index.info()):
-        entries = await index.entries()
-        await asyncio.to_thread(_remember, stamp, fingerprint(made, entries))
 
 
 async def _fitting(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> IndexInfo | None:
@@ -137,10 +120,7 @@ def packaged_pages(folder: Path) -> Path:
 
 
 def embed_manual(file: Path) -> int:
-    """Embed the manual and write its vectors to a file. Returns their number.
-
-    The file serves the checkout and the package, whose pages name other commands.
-    """
+    """Embed the manual as the checkout and the package have it. Returns the number of vectors in the file."""
     from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
     from rag.index.catalog import open_index
 

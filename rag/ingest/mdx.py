@@ -1,8 +1,4 @@
-"""MDX as Docusaurus reads it: statements, comments, components, partials and admonitions.
-
-Imports, comments, component tags and directive lines are removed. Inner text, tab labels, titles of admonitions and
-partials are kept. Fenced code and inline code are never rewritten.
-"""
+"""MDX as Docusaurus reads it: statements, comments, component tags and directive lines go; texts and partials stay."""
 
 from __future__ import annotations
 
@@ -54,8 +50,7 @@ class MdxPage:
 def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve]) -> None:
     """Turn the draft of an MDX page into plain Markdown, its links included. Partials are put where they are used.
 
-    `links` gives the rule for the links of a file: those of a partial are relative to it. Raises `ValueError` if all
-    that is included is more than a page may include.
+    `links` gives the rule for the links of a file. Raises `ValueError` if more is included than a page may include.
     """
     # Formatters escape the underscore of a partial's name: `./\_partial.md`.
     partials = {m["name"]: m["target"].replace("\\", "") for m in _PARTIAL.finditer(draft.text)}

@@ -38,10 +38,7 @@ class Block:
 
 
 class MarkdownText:
-    """A text and its blocks, which are parsed at their first use.
-
-    `rule` makes the anchors of the headings; a heading sets its own with `{#id}` at its end.
-    """
+    """A text and its blocks, parsed at first use. `rule` makes the anchors of headings that set none with `{#id}`."""
 
     def __init__(self, text: str, rule: AnchorRule = github_anchors) -> None:
         self.text = text
@@ -49,10 +46,7 @@ class MarkdownText:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks of the top level, in order.
-
-        Inline markup is parsed only in headings: nothing else needs it, and it takes most of a parser's time.
-        """
+        """The blocks of the top level. Inline markup takes most of a parser's time: only that of headings is parsed."""
         references: dict[str, Any] = {}
         root = SyntaxTreeNode(markdown_parser("inline").parse(self.text, references))
         headings = [_heading(node, references) for node in root.walk() if node.type == "heading"]

@@ -1,7 +1,6 @@
 """A page while its syntax is rewritten: its code is masked, HTML becomes Markdown, and the code comes back.
 
-Every fenced block, indented block and inline code span is replaced by a placeholder, a number between two NUL
-characters; the loader rejects pages with NUL characters.
+The placeholder of code is a number between two NUL characters; the loader rejects pages with NUL characters.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block at the lines `begin` up to `end` (excluded), with its closing line, if it has one.
-
-    `closer` is a line that closes it.
-    """
+    """A fenced block at the lines `begin` up to `end` (excluded). `closer` is a line that closes it."""
 
     begin: int
     end: int
@@ -89,10 +85,7 @@ def close_fences(text: str) -> str:
 
 
 class PageDraft:
-    """A page while its syntax is rewritten: its text with the code masked, and the code.
-
-    `indented`: indented blocks are code, as in Markdown; in MDX they are not.
-    """
+    """A page with its code masked, and the code. `indented`: indented blocks are code, as in all but MDX."""
 
     def __init__(self, source: MarkdownText, *, indented: bool) -> None:
         self.source = source
@@ -140,18 +133,12 @@ class PageDraft:
 
 
 def begin(text: str, rule: AnchorRule, *, indented: bool = True) -> PageDraft:
-    """The draft of a page, with an open fence closed and without blank lines at its ends.
-
-    `indented`: indented blocks are code.
-    """
+    """The draft of a page, with an open fence closed and without blank lines at its ends."""
     return PageDraft(MarkdownText(close_fences(text).strip("\n"), rule), indented=indented)
 
 
 def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[str], str | None] = lambda _: None) -> None:
-    """Remove comments and tags, and turn HTML's headings and preformatted texts into Markdown.
-
-    `mdx` and `inline` are as in `strip_tags`.
-    """
+    """Remove comments and tags, and turn HTML's headings and preformatted texts into Markdown. See `strip_tags`."""
     if "<" not in draft.text:
         return
     text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", draft.text))
@@ -162,12 +149,10 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[str], s
 
 
 def finish(draft: PageDraft, description: str = "") -> MarkdownText:
-    """The page as plain Markdown, below its description unless that is how it begins.
-
-    A draft that was not changed keeps the blocks that were parsed for masking.
-    """
+    """The page as plain Markdown, below its description unless it begins with that."""
     draft.rewrite_code(_without_options)
-    plain = draft.restored(_tidy(_squeeze_tables(draft.text))).strip("\n")
+    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(draft.text), flags=re.MULTILINE)
+    plain = draft.restored(re.sub(r"\n{3,}", "\n\n", text)).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
         plain = f"{description}\n\n{plain}".strip("\n")
     return draft.source if plain == draft.source.text else MarkdownText(plain, draft.source.rule)
@@ -220,8 +205,3 @@ def _squeeze_tables(text: str) -> str:
             lines[row] = lines[row][:indent] + re.sub(r"[ \t]{2,}", " ", lines[row][indent:].rstrip())
             row += 1
     return "\n".join(lines)
-
-
-def _tidy(text: str) -> str:
-    """Empty lines that are only white space, then join runs of blank lines. Code is masked and keeps its own."""
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"^[ \t]+$", "", text, flags=re.MULTILINE))

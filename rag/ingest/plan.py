@@ -126,10 +126,7 @@ def make_plan(
 
 
 def is_whole(held: Sequence[IndexEntry]) -> bool:
-    """Whether all chunks of a page are there, and no others. Another program may have deleted some.
-
-    Where their number is not recorded, as in books of an earlier version, a missing last chunk is not noticed.
-    """
+    """Whether all chunks of a page are there, and no others. Books of earlier versions do not record their number."""
     return len(held) == max(entry.page_chunks or entry.chunk_index + 1 for entry in held)
 
 

@@ -36,10 +36,7 @@ class IngestProgress(Record):
 
 
 class DocumentCounts(Record):
-    """Pages by what the ingestion does with them. The chunks of a `failed` page, which cannot be read, are kept.
-
-    `empty` counts those of the unchanged pages that have no text; the JSON form leaves it out.
-    """
+    """Pages by what becomes of them. A `failed` page keeps its chunks; an `empty` one is unchanged and has no text."""
 
     added: int
     changed: int
@@ -77,11 +74,7 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
-
-    `refused` names by page the files that it includes and that may not be read: they lie outside, are hidden
-    or no text.
-    """
+    """Whose rules a source was read by, and why. `passed_over` and `refused`: see `rag.ingest.loaders.LoadResult`."""
 
     source: str
     generator: str
@@ -91,10 +84,9 @@ class SourceSummary(Record):
 
 
 class IngestReport(Record):
-    """What an ingestion did, or would do: the object that `ingest --json` prints.
+    """The object that `ingest --json` prints: what an ingestion did, or would do.
 
-    `embedded` counts the texts that the model embeds, without those whose vectors are cached, and `tokens` are theirs,
-    as the model's tokenizer counts them or, for a hosted model, at most.
+    `embedded` counts the texts that the model embeds because no vector is cached, and `tokens` are theirs, at most.
     """
 
     collection: str

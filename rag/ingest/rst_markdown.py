@@ -22,10 +22,9 @@ _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
 
 class RstMarkdown:
-    """The Markdown of one page; `link` returns the address of a destination as the page writes it.
+    """The Markdown of one page. `link` returns the address of a destination as the page writes it.
 
-    Unless they are `numbered`, headings whose id is only a number get none: the site's numbers count sections that are
-    not read here.
+    Unless `numbered`, headings whose id is only a number get none: the site's numbers count sections that are not read.
     """
 
     def __init__(self, document: Node, link: Callable[[str], str], *, numbered: bool = True) -> None:

@@ -1,8 +1,7 @@
 """reStructuredText with the directives and roles of Sphinx, parsed by docutils.
 
 docutils reads no file and runs no program here: includes go through `BookPlace`, and directives and roles that docutils
-does not know keep their text. MyST has the same directives and roles, see `rag.ingest.generators.myst`. Described at
-docutils.sourceforge.io/docs/ref/rst and sphinx-doc.org/en/master/usage/restructuredtext.
+does not know keep their text. See docutils.sourceforge.io/docs/ref/rst and sphinx-doc.org/en/master/usage.
 """
 
 from __future__ import annotations
@@ -253,11 +252,7 @@ def is_include(name: str, options: Mapping[str, str]) -> bool:
 def directive_parts(
     name: str, argument: str, options: dict[str, str], content: list[str], place: BookPlace
 ) -> list[DirectivePart]:
-    """What a directive of Sphinx stands for. Of an unknown one the content stays.
-
-    What is described, such as the signature of a function, becomes code; `.. setting:: X` without a text only marks a
-    place.
-    """
+    """What a directive of Sphinx stands for. Of an unknown one the content stays; a signature becomes code."""
     name, words = name.lower(), " ".join(argument.split())
     last = name.rpartition(":")[2]
     if last in _NOTHING:

@@ -1,7 +1,6 @@
-"""The files of a source: which ones there are, and their bytes. Every file of a book is opened here.
+"""The files of a source and their bytes. A folder may come from a stranger and change while it is read.
 
-A folder may come from a stranger and may change while it is read. So checks are made on the opened file, not on its
-name before.
+So checks are made on the opened file, not on its name before.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ class Failure:
 class SourceFiles:
     """A source with its paths resolved. `root` is the folder that paths are relative to.
 
-    `files` could be pages, in the order of their paths; links, pipes and devices that are named like pages are among
-    them, so that they are reported. `unlisted` are the folders that could not be listed. `others` counts the files that
-    cannot be pages, by their endings. `name` is what the source is called in the index: its path, or the address that
-    it was fetched from. For a site, `addresses` holds the address of each page by its path.
+    `files` could be pages, in the order of their paths, also links, pipes and devices that are named like pages, so
+    that they are reported. `unlisted` are the folders that could not be listed. `others` counts the files that cannot
+    be pages, by their endings. `name` is the source's path, or the address that it was fetched from. `addresses` holds
+    the address of each page of a site.
     """
 
     source: Path
@@ -75,10 +74,7 @@ _witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", def
 
 @contextmanager
 def witnessed() -> Iterator[dict[str, Stamp]]:
-    """Note every file that is read or looked for in the block, and every folder that is listed, with its stamp then.
-
-    While none of the stamps has changed, reading again would give the same.
-    """
+    """Note the stamp of every file and folder that is read or looked for. While none changes, neither does the book."""
     seen: dict[str, Stamp] = {}
     token = _witness.set(seen)
     try:
@@ -107,12 +103,10 @@ def _note(path: Path) -> None:
 def source_files(
     source: Path, skip: Collection[str] = (), selection: Selection = EVERYTHING, *, name: str = ""
 ) -> SourceFiles:
-    """The files of a folder (recursively), or one file. Paths in `skip` and files not selected are left out.
+    """The files of a folder (recursively), or one file; `name` is the address that it was fetched from.
 
-    `name` is the address that the source was fetched from, if it was.
-
-    Hidden folders, `node_modules` and links to folders are not entered. Raises `UsageError` when the source is missing
-    or has an unsupported suffix.
+    Left out are paths in `skip`, files not selected, hidden folders, `node_modules` and links to folders. Raises
+    `UsageError` when the source is missing or has an unsupported suffix.
     """
     try:
         resolved = source.expanduser().resolve()
@@ -180,8 +174,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def read_file(path: Path, root: Path, *, hard_links: bool = False, largest: int = LARGEST) -> bytes:
     """The bytes of a file of the source `root`.
 
-    Raises OSError for a file that cannot be opened, and ValueError for one that must not be read: a link out of `root`
-    or to a hidden file, a pipe or a device, a file of more than `largest` bytes, and a hard link unless `hard_links`.
+    Raises OSError if it cannot be opened, and ValueError if it must not be read: a link out of `root` or to a hidden
+    file, a pipe, a device, a file of more than `largest` bytes, and a hard link unless `hard_links`.
     """
     if path.is_symlink() and not _may_follow(path, root):
         raise ValueError(_LINK)

@@ -47,10 +47,7 @@ class SplitPiece:
 
 
 class Packer:
-    """Fills texts with pieces, in order, each text as full as possible.
-
-    A lead-in (see `is_lead_in`) moves to the next text with the block that it introduces.
-    """
+    """Fills texts with pieces, each as full as possible. A lead-in moves to the next text with what it introduces."""
 
     def __init__(self, text: str, fits: Fits) -> None:
         self.text = text
@@ -125,8 +122,7 @@ class Packer:
 def is_lead_in(text: str) -> bool:
     """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`, `- main.py:`.
 
-    It is short, one paragraph, no list, table or code, and does not end like a sentence. A list of one item is one if
-    it ends with a colon.
+    It is short, one paragraph or one item, and does not end like a sentence.
     """
     stripped = _QUOTED.sub("", text).strip()
     if stripped.endswith(":"):
@@ -137,10 +133,7 @@ def is_lead_in(text: str) -> bool:
 
 
 def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) -> list[tuple[int, str]]:
-    """The texts of a section's blocks, each of which fits, with their offsets in `text`.
-
-    `starts` holds the offset of every line of `text`.
-    """
+    """The texts of a section's blocks, each of which fits, with their offsets. `starts` are those of all lines."""
     packer = Packer(text, fits)
     for block in blocks:
         _place(block, packer, starts, fits)
@@ -320,10 +313,7 @@ def longest(sizes: range, fit: Callable[[int], bool]) -> int | None:
 
 
 def _seam(text: str) -> int:
-    """Where to cut a text that goes on: after its last sentence, else after its last word, not inside inline code.
-
-    A cut in the first third of the text, or inside code, is the last resort.
-    """
+    """Where to cut a text that goes on: after a sentence, else a word, if possible not in code and not early."""
     for pattern, least in ((_SENTENCE, len(text) // 3), (_SPACE, len(text) // 3)):
         ends = [m.end() for m in pattern.finditer(text) if m.end() >= least]
         outside = [end for end in ends if text.count("`", 0, end) % 2 == 0]

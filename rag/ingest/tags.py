@@ -1,7 +1,7 @@
-"""Remove JSX components and HTML tags from a text, and keep the text that a reader sees.
+"""Remove JSX components and HTML tags from a text whose code is masked, and keep the text that a reader sees.
 
-A tag is removed only if it is certainly one: it closes itself, it has a partner, or it is one of HTML's void elements.
-So `Vec<T>`, `<angle>` and `a < b > c` in prose are kept. Code has been masked before, see `rag.ingest.page_draft`.
+A tag is removed only if it is certainly one: it closes itself, has a partner, or is one of HTML's void elements. So
+`Vec<T>`, `<angle>` and `a < b > c` in prose are kept.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ class Tag:
 
 
 def balanced(text: str, begin: int, reach: int = REACH) -> int:
-    """The index after the bracket that closes the one at `begin`; -1 if there is none within `reach` characters.
-
-    Brackets inside strings do not count:
+    """The index after the bracket that closes the one at `begin`, not counting strings; -1 if none is within `reach`.
 
     >>> balanced("f(')', [1]) + 2", 1)
     11
@@ -116,12 +114,12 @@ def _read_value(text: str, attribute: re.Match[str], attributes: dict[str, str])
 
 
 def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = lambda _: None) -> str:
-    """The text without components and HTML tags.
+    """The text without components and HTML tags; `inline(name)` gives what replaces a self-closing component.
 
-    `inline(name)` returns the text that replaces a self-closing component, None to remove it. In MDX a component that
-    fills its line is removed even without a partner.
+    In MDX a component that fills its line is removed even without a partner.
     """
-    tags = [t for m in _OPEN.finditer(text) if (t := read_tag(text, m.start())) and _known(t)]
+    found = (tag for opening in _OPEN.finditer(text) if (tag := read_tag(text, opening.start())))
+    tags = [tag for tag in found if tag.name[0].isupper() or tag.name.lower() in HTML]
     pairs = paired(None if tag.alone else (tag.name, tag.closing) for tag in tags)
     tabs = [tag.attributes.get("values{}", "") for tag in tags if tag.name == "Tabs"]
     labels = {m["value"]: m["label"] for values in tabs for m in _LABEL.finditer(values)}
@@ -149,10 +147,6 @@ def _written(before: bool, piece: str) -> bool:
     return bool(line.strip()) or (before and not newline)
 
 
-def _known(tag: Tag) -> bool:
-    return tag.name[0].isupper() or tag.name.lower() in HTML
-
-
 def _stands_alone(text: str, tag: Tag, *, mdx: bool) -> bool:
     """Whether a tag without a partner is certainly markup: prose has no `</div>` and no `<a href="…">`."""
     if tag.alone or tag.name in VOID or tag.name in NO_WORDS or (mdx and _fills_line(text, tag)):
@@ -171,10 +165,7 @@ def _fills_line(text: str, tag: Tag) -> bool:
 def _stand_in(
     tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool, alone: bool
 ) -> str:
-    """The text that replaces a tag: a tab's label, a listing's caption, an image's description, or nothing.
-
-    `alone`: the tag has its line for itself.
-    """
+    """What replaces a tag: a tab's label, a caption, an image's description, or nothing. `alone`: it fills its line."""
     if tag.name[0].islower():
         if tag.name == "img":
             alt = tag.attributes.get("alt", "")

@@ -1,7 +1,4 @@
-"""Titles: how they are compared, made of the names of files, and chosen for a whole book.
-
-The process that reads a PDF compares titles too, so what only a whole book needs is imported where it is used.
-"""
+"""Titles: how they are compared, made of the names of files, and chosen for a whole book."""
 
 from __future__ import annotations
 
@@ -34,11 +31,7 @@ def same_title(one: str, other: str) -> bool:
 
 
 def bounded(title: str) -> str:
-    """The title, cut with an ellipsis where it is longer than any that people write: each passage stores its titles.
-
-    >>> len(bounded("x" * 100_000))
-    300
-    """
+    """The title, cut with an ellipsis where it is longer than people write: each passage stores its titles."""
     return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1].rstrip()}…"
 
 

@@ -1,7 +1,4 @@
-"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`.
-
-A file may extend another one; those of the user's folder may need the user's trust.
-"""
+"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`, which may extend another file."""
 
 from __future__ import annotations
 
@@ -81,10 +78,7 @@ class Profile(Section):
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
-        """A copy with the given values; None keeps the profile's.
-
-        A given `top_k` also sets `neighbours` to 0, so it is the total number of passages.
-        """
+        """A copy with the given values; None keeps the profile's. `top_k` is then the number of all passages."""
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
             "retrieval": {"top_k": top_k, "score_threshold": score_threshold} | ({"neighbours": 0} if top_k else {}),
@@ -112,8 +106,7 @@ class Profile(Section):
 def load_profile(name: str, folders: Sequence[Path] = (FOLDER,)) -> Profile:
     """Read and check `NAME.toml` and the files that it extends; a later folder hides an earlier one.
 
-    Raises `UsageError` with one line: for an unknown name the names that exist, for a broken file the file, the key,
-    the value and what is allowed.
+    Raises `UsageError` for an unknown name, and for a broken file with the key, the value and what is allowed.
     """
     return _validated(name, read_layers(name, folders))
 
@@ -126,7 +119,7 @@ def profile_of(settings: Settings, name: str | None = None) -> Profile:
     try:
         layers = read_layers(wanted, profile_folders(settings))
     except UsageError as error:
-        if name or error.code != "unknown_profile":
+        if wanted != settings.profile or error.code != "unknown_profile":
             raise
         raise UsageError(f"ASKBOOK_PROFILE: {error.message}", code=error.code, hint=error.hint) from None
     profile = _validated(wanted, layers)
@@ -235,10 +228,7 @@ def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
 
 
 def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
-    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
-
-    A file that extends its own name extends the file that it hides in an earlier folder.
-    """
+    """The file of a profile that the last of `taken` extends: of its own name, the one that it hides."""
     candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(str(name)) else []
     found = [path for path in candidates if path.is_file()]
     extending = taken[-1] if taken else None
@@ -282,10 +272,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def check_endpoint(layer: Layer) -> None:
-    """Raise `UsageError` unless the file names both the address and the variable of its key, or neither.
-
-    With the address alone, a file would send the key of the profile that it extends to another host.
-    """
+    """Raise `UsageError` if the file names an address without its key, which would get the extended profile's."""
     model = layer.data.get("model")
     if isinstance(model, Mapping) and ("base_url" in model) != ("api_key_env" in model):
         problem = "base_url and api_key_env are only allowed together, in one file"

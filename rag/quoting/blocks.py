@@ -265,15 +265,13 @@ def _form(text: str, body: Sequence[Unit]) -> Form:
     kind = body[0].kind
     if kind == "item":
         return "steps" if bullet(text, body[0]) != "-" else "list"
-    if kind in ("code",):
-        return "code"
-    return "table" if kind in ("table", "row") else "text"
+    return "code" if kind == "code" else "table" if kind in ("table", "row") else "text"
 
 
 def faults(block: QuoteBlock, question: str) -> float:
     """What makes a block a poor quotation, as a number from 0."""
     fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
-    if speaks_of_itself(text) or CAPTION.match(text):
+    if ABOUT_ITSELF.match(text) or CAPTION.match(text):
         fault += 0.25
     if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
         fault += WALKING
@@ -308,10 +306,7 @@ def is_quotable(block: QuoteBlock) -> bool:
 
 
 def is_sayable(unit: Unit) -> bool:
-    """Whether a unit may be quoted.
-
-    It is no heading, question, image, label of a tab, lone row of a table, or entry of a list of works ("[3] Smith").
-    """
+    """Whether a unit may be quoted: no heading, question, image, label, lone row, or entry such as "[3] Smith"."""
     if unit.kind == "heading" or unit.text.rstrip("*_ \"'”’)").endswith("?") or _IMAGE.match(unit.text):
         return False
     if unit.kind == "sentence" and _CUT_ROW.fullmatch(unit.text):
@@ -353,11 +348,6 @@ def is_about_another_platform(block: QuoteBlock, question: str) -> bool:
     named = _platforms(question)
     there = _platforms(f"{block.heading}\n{block.text}") if named else set()
     return bool(there) and not named & there
-
-
-def speaks_of_itself(sentence: str) -> bool:
-    """Whether the sentence is about the book itself: "This chapter covers ..."."""
-    return bool(ABOUT_ITSELF.match(sentence))
 
 
 def _platforms(text: str) -> set[int]:

@@ -94,10 +94,7 @@ def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
 
 
 def _asked_entries(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> list[int]:
-    """The one or two entries of a long list or table that hold what is asked for, if the others do not.
-
-    A question that asks for a list must have nearly all its words in them.
-    """
+    """The one or two entries of a long list or table that hold what is asked for, if the others do not."""
     body = [i for i in wanted if i >= block.lead]
     short = not body or len(block.text) < LONGEST / 2
     if short or block.form not in ("list", "table") or reading.shape.comparison:
@@ -153,10 +150,7 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
 
 
 def _heads(block: QuoteBlock, entries: Sequence[Sequence[int]], room: int) -> list[int]:
-    """The beginning of each item of a short list, and of the best items as much as there is room for.
-
-    None if the beginnings alone are too long.
-    """
+    """The beginning of each item of a short list if they fit, and of the best items as much as there is room for."""
     kept = [entry[0] for entry in entries]
     room -= sum(len(block.units[i].text) for i in kept)
     if room < 0 or len(kept) > FEW:
@@ -203,10 +197,7 @@ def _entries(block: QuoteBlock, body: Sequence[int]) -> list[list[int]]:
 
 
 def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[str]:
-    """The pieces of an answer, one for each line of the blocks, and one for each table.
-
-    `wanted` are the terms by which the part of a long program is chosen.
-    """
+    """The pieces of an answer, one for each line, or table. `wanted` are the terms that choose a part of a program."""
     pieces: list[str] = []
     previous: Line | None = None
     for block in quoted:
@@ -269,7 +260,7 @@ def _separator(previous: Line | None, line: Line) -> str:
 
 
 def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
-    """A unit as Markdown, with its marker. An item that is quoted `alone` is set as a sentence."""
+    """A unit as Markdown, with its marker behind each sentence. An item that is quoted `alone` is set as a sentence."""
     block, unit = line.block, line.unit
     if unit is None:
         return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
@@ -279,7 +270,8 @@ def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
     if unit.kind == "code":
         above = f"`{name}`: {marker}\n\n" if (name := _file_name(line)) else ""
         return textwrap.indent(f"{above}{snippet(_unquoted(line), wanted)}\n{marker}", indent)
-    text = _marked(flat(unit.text), marker)
+    whole = flat(unit.text)
+    text = " ".join(f"{whole[start:end]} {marker}" for start, end in sentence_spans(whole, small=True))
     if unit.kind != "item":
         return f"{indent if block.form in ('list', 'steps') else ''}{text}"
     return text if alone else f"{indent}{bullet(block.passage.text, unit)} {text}"
@@ -300,11 +292,6 @@ def _file_name(line: Line) -> str:
     named = _TITLE.search(unit.text.partition("\n")[0])
     above = " ".join(one.text for one in block.units if one.end <= unit.start)
     return named[1] if named and named[1] not in above else ""
-
-
-def _marked(text: str, marker: str) -> str:
-    """The text with the marker behind each of its sentences."""
-    return " ".join(f"{text[start:end]} {marker}" for start, end in sentence_spans(text, small=True))
 
 
 def flat(text: str) -> str:

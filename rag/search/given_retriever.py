@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -16,8 +17,8 @@ from rag.book import Candidate, Chunk, Found, IndexEntry, IndexInfo, Leg, Matche
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
-from rag.search.retriever import gated
-from rag.types import AnsweredQuestion, Retrieval
+from rag.search.retriever import gated, retrieval_of
+from rag.types import AnsweredQuestion
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -71,15 +72,7 @@ class GivenRetriever:
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
         passages = [chunks[c.chunk_id][0].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         self._seen.remember(chunk for chunk, _ in chunks.values())
-        retrieval = Retrieval(
-            tool_name=self._tool_name,
-            query=question,
-            filter_applied=str(where) if where else None,
-            results_count=len(passages),
-            total_chunks_found=len(candidates),
-            avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
-            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
-        )
+        retrieval = retrieval_of(self._tool_name, question, where, passages, len(candidates), started)
         kinds, queries = zip(*texts, strict=True)
         trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
         return Found(passages, retrieval, trace)
@@ -115,10 +108,9 @@ class GivenRetriever:
 def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[tuple[Chunk, float | None]]:
     """The first of each list, then the second of each, each chunk once."""
     found: dict[str, tuple[Chunk, float | None]] = {}
-    for place in range(max(map(len, lists), default=0)):
-        for one in lists:
-            if place < len(one):
-                found.setdefault(one[place][0].id, one[place])
+    for one in chain.from_iterable(zip_longest(*lists)):
+        if one is not None:
+            found.setdefault(one[0].id, one)
     return list(found.values())
 
 

@@ -1,7 +1,4 @@
-"""From a question to numbered passages: hybrid search, fusion, threshold, reranking.
-
-Nodes search through a LangChain retriever, so that traces show queries and documents, and other chains can use it.
-"""
+"""From a question to numbered passages: hybrid search, fusion, threshold, reranking, as a LangChain retriever."""
 
 from __future__ import annotations
 
@@ -38,8 +35,7 @@ _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value
 def parse_filter(text: str | None) -> Where | None:
     """A filter on a field (`title:ROS`) or, without a field, on the beginning of the address; None for an empty text.
 
-    Raises `UsageError` for a field that is not in `FIELDS`, for a field without a value, and for a text that is too
-    long or not Unicode.
+    Raises `UsageError` for an unknown field, for one without a value, and for a text that is too long or not Unicode.
     """
     written = (text or "").strip()
     if len(written) > LONGEST_FILTER or any("\ud800" <= c <= "\udfff" for c in written):
@@ -104,11 +100,10 @@ class Retriever:
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:
-        """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; there may be none.
+        """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; then the `neighbours`.
 
-        At most `neighbours` passages that stand beside them follow (see `rag.search.ranking`). `history` and `rewrite`
-        give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no collection ("no_index"),
-        if other models encoded it ("embedding_mismatch"), or if the search fails.
+        `history` and `rewrite` give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no
+        collection ("no_index"), if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
         if where is None and about_book(question) and (whole := await overview(self._index)):
@@ -120,22 +115,11 @@ class Retriever:
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
-        retrieval = Retrieval(
-            tool_name=self._tool_name,
-            query=question,
-            filter_applied=str(where) if where else None,
-            results_count=len(passages),
-            total_chunks_found=total,
-            avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
-            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
-        )
+        retrieval = retrieval_of(self._tool_name, question, where, passages, total, started)
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
-        """The words of the book in lower case, read at the first call and again when the book has grown or shrunk.
-
-        Of a very large book they are the words of `VOCABULARY_CHUNKS` chunks from all over it.
-        """
+        """The words of the book, or of `VOCABULARY_CHUNKS` chunks, in lower case; read again when its size changes."""
         entries = await self._index.entries()
         if self._words is None or self._words[0] != len(entries):
             ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
@@ -146,16 +130,8 @@ class Retriever:
 
     def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
-        retrieval = Retrieval(
-            tool_name=self._tool_name,
-            query=question,
-            filter_applied=None,
-            results_count=len(chunks),
-            total_chunks_found=len(chunks),
-            avg_similarity=1.0,
-            retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
-        )
         passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
+        retrieval = retrieval_of(self._tool_name, question, None, passages, len(chunks), started)
         trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
         return Found(passages, retrieval, trace)
 
@@ -188,10 +164,7 @@ class Retriever:
             raise better from None
 
     def _gated(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> Gated:
-        """The best of what was found, by fused score.
-
-        Chunks are read in blocks until the `k` to keep are known. A reranker may choose any, so all are read for it.
-        """
+        """The best of what was found, by fused score, read in blocks until `k` are kept; all for a reranker."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
         block = total if self._reranker is not None else max(SHOWN, k)
@@ -213,6 +186,21 @@ class Retriever:
             raise RetrievalError(
                 "embedding_failed", f"The question could not be embedded ({type(error).__name__})."
             ) from error
+
+
+def retrieval_of(
+    tool_name: str, query: str, where: Where | None, passages: Sequence[Passage], total: int, started: float
+) -> Retrieval:
+    """The record of a search that found `total` chunks and began at `started`, by the clock `perf_counter`."""
+    return Retrieval(
+        tool_name=tool_name,
+        query=query,
+        filter_applied=str(where) if where else None,
+        results_count=len(passages),
+        total_chunks_found=total,
+        avg_similarity=round(sum(p.score for p in passages) / len(passages), 6) if passages else 0.0,
+        retrieval_time_ms=round((time.perf_counter() - started) * 1000, 3),
+    )
 
 
 def _rerank_query(queries: Sequence[Query]) -> str:
@@ -253,10 +241,7 @@ def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Cand
 
 
 class BookRetriever(BaseRetriever):
-    """A `rag.ports.Searcher` as a `BaseRetriever`. `options` are the keyword arguments of `Searcher.retrieve`.
-
-    Only asynchronous. A document's metadata are the fields of its passage, `score` among them.
-    """
+    """A `rag.ports.Searcher` as an asynchronous `BaseRetriever`. `options` are the arguments of its `retrieve`."""
 
     searcher: Any
     options: dict[str, Any]

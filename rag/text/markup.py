@@ -1,12 +1,10 @@
 """What of a text is more than words: citation markers, links, addresses, tags, and characters that nobody sees.
 
-`parse` cuts a text into segments in one pass, and every other part reads those. `rag.answer.compose` decides what is
-kept: an address, for one, only if the cited passage holds it.
+`parse` cuts a text into segments in one pass. `rag.answer.compose` decides which are kept.
 
 `visible` removes what a reader cannot see: escape sequences, control characters, zero-width and direction marks, hidden
-tags. A book, a model or a question may use them to repaint a terminal, to hide an order from the reader, or to disguise
-a line. Stored text is never changed, since citations count its code points; text is cleaned on its way into a prompt or
-onto a screen.
+tags. They can repaint a terminal, hide an order or disguise a line. Stored text is never changed, since citations count
+its code points; it is cleaned on its way into a prompt or onto a screen.
 """
 
 from __future__ import annotations
@@ -121,10 +119,9 @@ _WRITTEN: Final = str.maketrans(BOOK_BRACKETS, "[]")
 class Segment(NamedTuple):
     """A stretch of the text, `raw`, of one kind.
 
-    A "marker" has the `numbers` that it cites, possibly none. A "tag" of a script or style has
-    its code with it. A "link" has its `words` and its `url`; `words` may hold
-    markup of its own. An "author" is a citation by name and year. "void" is an image. "strange" is a number in brackets
-    that cannot be a marker: `[-1]`, `[1.5]`, `[123456]`.
+    A "marker" has the `numbers` that it cites, possibly none. A "tag" of a script has its code with it. A "link" has
+    its `words`, maybe with markup, and its `url`. An "author" is a citation by name and year. "void" is an image.
+    "strange" is a number in brackets that cannot be a marker: `[-1]`, `[1.5]`, `[123456]`.
     """
 
     kind: Kind

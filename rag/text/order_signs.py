@@ -1,7 +1,4 @@
-"""The signs in one sentence that it is an order to whoever answers: the addressee, the verbs of order, the answer.
-
-Each sign is read for itself, from the roles of the words and their places; what they mean together is said elsewhere.
-"""
+"""The signs in one sentence that it is an order to whoever answers: the addressee, the verbs of order, the answer."""
 
 from __future__ import annotations
 

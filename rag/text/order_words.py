@@ -1,8 +1,7 @@
 """Words by which an order to whoever answers is told, in the languages that are written most.
 
-Each table holds words in lower case; one that ends in `*` stands for every word with that beginning. The languages of
-a table are English, German, Dutch, Swedish, French, Spanish, Portuguese, Italian, Polish, Russian, Turkish, Arabic and
-Hindi. Chinese, Japanese and Korean have no spaces, so their tables are looked up inside the text (`INSIDE`).
+Words are in lower case; one that ends in `*` stands for every word with that beginning. Chinese, Japanese and Korean
+have no spaces, so their tables are looked up inside the text (`INSIDE`).
 """
 
 from __future__ import annotations

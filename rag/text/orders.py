@@ -2,17 +2,14 @@
 
 No list of sentences could name them all. A sentence is read for signs that do not depend on one another:
 
-- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,");
-- it orders an act of speech or of output ("say that ...", "append ...", "must contain");
-- it speaks of the answer ("your reply", "every answer") or of questions ("when asked about ...");
-- it speaks of whoever will be told ("the user", "readers");
-- it drops what stands before ("ignore the above");
-- it has the form of a prompt (`<system>`, `[INST]`).
+- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders an act of speech or of
+output ("say that ...", "append ...", "must contain"); - it speaks of the answer ("your reply", "every answer") or of
+questions ("when asked about ..."); - it speaks of whoever will be told ("the user", "readers"); - it drops what stands
+before ("ignore the above"); - it has the form of a prompt (`<system>`, `[INST]`).
 
-A strong order has signs that leave no doubt: it addresses a machine, drops the rules or speaks of "your answer", and
-orders. A weak one has fewer, and manuals have such sentences too: "Tell your users that the site is read-only." So a
-weak order states itself and not what it dictates: a sentence of an answer that keeps its words of order reports it, and
-is supported by it.
+A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak ones too:
+"Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a sentence of an
+answer is supported by it if it keeps its words of order.
 """
 
 from __future__ import annotations
@@ -51,9 +48,8 @@ _CODE_LINE: Final = re.compile(r"[^\n]+")
 class Order(NamedTuple):
     """An order at `text[start:end]`, in code points.
 
-    `strong`: it is certainly meant for a machine that answers. `frame` holds the beginnings of its words of order, in
-    groups: the addressee, the answer, the verbs. `follows`: it is what an order before it dictates, and has no words
-    of order itself. `foreign`: it orders in another language than English, so what it dictates may be translated.
+    `strong`: it is certainly meant for a machine. `frame` holds the beginnings of its words of order: the addressee,
+    the answer, the verbs. `follows`: an order before it dictates it. `foreign`: what it dictates may be translated.
     """
 
     start: int
@@ -120,8 +116,8 @@ def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
 def orders(text: str) -> tuple[Order, ...]:
     """The orders in a Markdown text, in order, each followed by what it dictates.
 
-    A book that speaks of machines that answer, outside its orders, may well address one: that is no strong sign. In any
-    other book the one sentence that names such a machine is suspicious if it has a verb of speech.
+    A book that speaks of machines that answer, outside its orders, may well address one. In any other book the one
+    sentence that names such a machine is suspicious if it has a verb of speech.
     """
     sentences = [(unit, start, end) for unit in units(text) for start, end in _sentences(text, unit)]
     naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).machines]
@@ -142,7 +138,8 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
         signs = signs_of(sentence)
         strong = is_order(sentence)
         held = reach.holds(unit, sentence)
-        if strong or (_may_order(sentence) and not _is_code(unit)):
+        code = unit.kind == "code" and unit.text.endswith(("```", "~~~"))  # behind a fence that is never closed is none
+        if strong or (_may_order(sentence) and not code):
             begin, stop = (start, end) if strong else _narrowed(text, start, end)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
@@ -190,11 +187,6 @@ class _Reach:
         return held or (self._below and unit.block == self._block + 1 and unit.kind not in ("heading", "code"))
 
 
-def _is_code(unit: Unit) -> bool:
-    """Whether it is a block of code. What stands behind a fence that is never closed is none."""
-    return unit.kind == "code" and unit.text.endswith(("```", "~~~"))
-
-
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of a unit: of each cell of a table, and of each line of code."""
     if unit.kind in ("table", "row", "code"):
@@ -207,7 +199,7 @@ def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
 def reports(sentence: str, order: Order) -> bool:
     """Whether the sentence keeps the words of order, so that it says what is ordered and does not do it.
 
-    A verb such as "recommend" must order in the sentence as well: "X is recommended" does what it says.
+    "X is recommended" does what it says: a verb must order in the sentence as well.
     """
     if order.follows or not order.frame:
         return False

@@ -1,8 +1,7 @@
 """Cut Markdown into units that can be quoted: sentences, list items, tables, code blocks.
 
-Offsets are exact: `text[unit.start:unit.end] == unit.text`, in code points. The cutter reads line by line and never
-looks back more than a line, so it is linear in the length of the text. A Markdown parser would give no offsets inside a
-paragraph, and a chunk may begin or end in the middle of a list.
+Offsets are exact, in code points, inside a paragraph too, which a Markdown parser would not give. The time is linear:
+the cutter never looks back more than a line.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ _NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1"
 class Unit:
     """A quotable stretch of a text: `text[start:end]`, in code points.
 
-    `kind`: a "sentence" of a paragraph; a "lead", a sentence with a colon at its end or a bold line, which introduces
-    what follows; an "item" of a list, without its bullet; a "table", or of a long one its head as a "table" and each
-    "row"; a fenced "code" block with its fences; a "heading" without its hashes.
+    `kind`: a "sentence" of a paragraph; a "lead", with a colon at its end or bold, which introduces what follows; an
+    "item" of a list, without its bullet; a "table", or of a long one its head as a "table" and each "row"; a fenced
+    "code" block; a "heading" without its hashes.
 
-    `block` numbers the paragraphs, lists, tables and code blocks of the text in order; the sentences of a paragraph and
-    the items of a list share one number. `depth` is the level of a heading, and the column of anything in a list.
+    `block` numbers the paragraphs, lists, tables and code blocks of the text in order; what is in one shares its
+    number. `depth` is the level of a heading, and the column of anything in a list.
     """
 
     start: int
@@ -98,18 +97,12 @@ def _is_end(text: str, match: re.Match[str], begin: int, end: int, *, small: boo
 
 
 def is_plain_stop(text: str, stop: int) -> bool:
-    """Whether a single full stop, and no quotation mark behind it, stands before `stop`.
-
-    Behind other signs a sentence goes on in lower case: 'Ask "Why?" first', "and then... nothing".
-    """
+    """Whether a single full stop stands before `stop`. Other signs go on in lower case: 'Ask "Why?" first'."""
     return _PLAIN_STOP.match(text, max(0, stop - 1)) is not None
 
 
 def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
-    """Whether the full stop (or `!?…`) before `stop` ends the sentence that begins at `begin`.
-
-    `follower` is the first character of what comes next, after opening quotes and brackets.
-    """
+    """Whether the sign before `stop` ends the sentence from `begin` on; `follower` is the character after it."""
     if follower.islower():
         return False
     if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
@@ -130,10 +123,10 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def code_spans(text: str, start: int = 0, end: int | None = None, *, in_page: bool = False) -> list[tuple[int, int]]:
-    """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1).
+    """Spans of inline code: a run of backticks up to the next run of the same length (CommonMark 6.1), in linear time.
 
-    `in_page`: the text is a page with its fenced blocks taken out, so a blank line ends a paragraph with its code, and
-    a run after a backslash opens none. Linear: the next run of each length is noted in one pass from the end.
+    `in_page`: the text is a page without its fenced blocks, so a blank line ends a paragraph with its code, and a run
+    after a backslash opens none.
     """
     marks = list((_MARKS_IN_PAGE if in_page else _TICKS).finditer(text, start, len(text) if end is None else end))
     partners = [0] * len(marks)  # 0: none

@@ -1,7 +1,4 @@
-"""Terms of a question and keys of a text, so that the two can be compared: stems, compounds, code words, rarity.
-
-A text may write a term in another way than the question: as an abbreviation, in another language, or rightly spelt.
-"""
+"""Terms of a question and keys of a text, which are compared: stems, compounds, code words, rarity, other spellings."""
 
 from __future__ import annotations
 
@@ -37,8 +34,8 @@ class Term:
     """One thing that a question asks about.
 
     A text holds the term if its keys include any one of `forms`, or all of `parts` unless there are none. `weight` runs
-    from 0.2 (as common as "world") to 1. `named` marks proper names, code words and words with a digit; `soft` marks
-    words so general that finding them proves little.
+    from 0.2 (as common as "world") to 1. `named`: a proper name, a code word or a word with a digit; `soft`: so general
+    that finding it proves little.
     """
 
     word: str
@@ -112,8 +109,8 @@ def weigh(wanted: Sequence[Term]) -> float:
 def with_abbreviations(wanted: list[Term], texts: Iterable[str]) -> list[Term]:
     """The terms, extended by the abbreviations that the texts introduce.
 
-    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and makes the
-    two words together a form of "QoS" if the question has that.
+    "Quality of Service (QoS)" makes "qos" a form of "quality" and of "service" if the question has both, and the two
+    together a form of "QoS".
     """
     by_term = list(wanted)
     for text in texts:
@@ -143,8 +140,8 @@ def _spelt_out(before: str, short: str) -> list[str]:
 def in_language(language: str, wanted: list[Term], question: str, written: str) -> list[Term]:
     """The terms of a question in another language: without its stop words, and with what is written as a form.
 
-    A term also stands for the words of the text `written` that have its stem. The first word of a question asks
-    ("¿Quién", "Darf"); if the text lacks it, it is no term.
+    A term also stands for the `written` words that have its stem. The first word of a question asks ("¿Quién", "Darf")
+    if the text lacks it.
     """
     if not language:
         return wanted
@@ -238,8 +235,7 @@ def told_apart(wanted: list[Term], question: str, known: frozenset[str]) -> list
     """The terms of a question in a script without spaces, as far as the text with the keys in `known` tells them apart.
 
     A pair of characters that the text lacks between two of its words is no word. What it lacks at one end of the
-    question asks ("如何", "是什么"), like the first word of a question in another language, if it is short and no
-    longer than what the text has.
+    question asks ("如何", "是什么"), if it is short and no longer than what the text has.
     """
     spans = [(m.start() + i, pair) for m in _CJK.finditer(question) for i, pair in enumerate(_bigrams(m[0]))]
     held = {at for begin, pair in spans if pair in known for at in (begin, begin + 1)}

@@ -1,11 +1,7 @@
 """Words one by one: how rare a word is, its stem, the language it is in, and its right spelling.
 
-Rarity is read off the vocabulary of the embedding model, which lists whole words roughly by frequency from line 1,997
-("the") on. A word that it lacks is rare.
-
-The rules that compare sentences know English only; which other language a text is in does not matter to them. The
-answerer that quotes needs to know it: Qdrant's BM25 has the stop words of some thirty languages, Snowball the stemmers
-of most.
+The vocabulary of the embedding model lists whole words roughly by frequency from line 1,997 ("the") on. A word that it
+lacks is rare. The answerer that quotes also knows other languages, by Qdrant's stop words and Snowball's stemmers.
 """
 
 from __future__ import annotations

@@ -17,10 +17,7 @@ _SEPARATOR: Final = "/"  # not allowed in a name, so an id belongs to one person
 
 
 class Person:
-    """Somebody who may ask. Their conversations are stored under their name, so no id reaches another's.
-
-    A person without a name, the only one of a server without keys, has the ids of the command line.
-    """
+    """Somebody who may ask. Their conversations are stored under their name; the only person without keys has none."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name

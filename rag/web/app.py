@@ -44,6 +44,12 @@ def build_app(hosting: Hosting) -> Starlette:
     # `AccessControl` checks host and key. Nothing is kept between two requests, so any process can answer the next one.
     assistants = build_mcp(hosting)
     tools = assistants.streamable_http_app(stateless_http=True, json_response=True, transport_security=_CHECKED)
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=list(hosting.origins),
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["Authorization", "Content-Type"],
+    )
     app = Starlette(
         routes=[
             Route("/", page),
@@ -61,7 +67,7 @@ def build_app(hosting: Hosting) -> Starlette:
         ],
         middleware=[
             Middleware(Measured),
-            *_cors(hosting),
+            *([cors] if hosting.origins else []),
             Middleware(AccessControl, hosting=hosting),
         ],
         lifespan=lambda _app: assistants.session_manager.run(),
@@ -71,19 +77,6 @@ def build_app(hosting: Hosting) -> Starlette:
     app.state.hosting = hosting
     app.state.turns = Turns(hosting.limits)
     return app
-
-
-def _cors(hosting: Hosting) -> list[Middleware]:
-    if not hosting.origins:
-        return []
-    return [
-        Middleware(
-            CORSMiddleware,
-            allow_origins=list(hosting.origins),
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type"],
-        )
-    ]
 
 
 async def page(_request: Request) -> Response:

@@ -1,7 +1,4 @@
-"""Which book and which profile answer a request: those that it, or its field `model`, names, or its conversation's.
-
-OpenAI's field `model` is a profile, `askbook/BOOK`, or `PROFILE/BOOK`.
-"""
+"""Which book and which profile answer a request, by its field `model`: a profile, `askbook/BOOK`, or `PROFILE/BOOK`."""
 
 from __future__ import annotations
 
@@ -29,9 +26,8 @@ async def choose(
 ) -> BookChoice:
     """The book and the profile of a turn, of what the request names (None: nothing) and its stored conversation.
 
-    A conversation stays with its book, and with its profile unless the request names another. Raises
-    `UsageError` for a book that this person may not see, which is the same as for one that does not exist, and
-    `RequestRefusedError` 409 for another book than the conversation's.
+    A conversation stays with its book, and with its profile unless the request names another. Raises `UsageError` for a
+    book that this person may not see, and `RequestRefusedError` 409 for another book than the conversation's.
     """
     if book is not None and not isinstance(book, str):
         raise UsageError("book is not a string.", code="invalid_option")

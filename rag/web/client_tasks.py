@@ -1,9 +1,8 @@
 """Requests that a chat page makes by itself: for a title, tags or follow-up questions of a conversation.
 
-Open WebUI and LibreChat send them to the model of the conversation, as a message that quotes it. They are no questions
-about the book, so a search and a refusal would be the wrong answer. The conversation's first question is its title;
-tags and follow-up questions stay empty, since the book says nothing about them. LibreChat may ask for the title as an
-object, by a tool that must be called or by a JSON schema.
+Open WebUI and LibreChat send them as a message that quotes the conversation. They are no questions about the book. The
+first question is the title; tags and follow-up questions stay empty. LibreChat may ask for the title as an object, by a
+tool that must be called or by a JSON schema.
 """
 
 from __future__ import annotations

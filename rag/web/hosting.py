@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -20,10 +20,7 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 class BookAccess(NamedTuple):
-    """The entries of ASKBOOK_BOOKS in their order, as (name of a key or "", book); None if it is not set.
-
-    An entry without a name holds for everyone. Without a list, everyone may see every book.
-    """
+    """The entries of ASKBOOK_BOOKS, as (name of a key or "" for everyone, book); None if every book may be seen."""
 
     entries: tuple[tuple[str, str], ...] | None = None
 
@@ -52,16 +49,13 @@ class BookAccess(NamedTuple):
         """The book that answers this key when it names none: `usual` if the key may see it, else its first one."""
         if self.allows(name, usual):
             return usual
-        return next(iter(self._of(name)), None)
-
-    def _of(self, name: str) -> Iterable[str]:
-        return (book for owner, book in self.entries or () if owner in ("", name))
+        return next((book for owner, book in self.entries or () if owner in ("", name)), None)
 
 
 class HostedAgent(Protocol):
-    """The agent that the application serves. Turns raise only `UsageError`; other methods `MemoryFailureError` too.
+    """The agent that is served, a `graph.agent.Agent`.
 
-    `graph.agent.Agent` is the implementation.
+    Turns raise `UsageError`, the others `MemoryFailureError` too.
     """
 
     def stream(
@@ -103,10 +97,7 @@ class HostedAgent(Protocol):
 
 
 class HostedBooks(Protocol):
-    """The books of the application, each with an agent of its own. All agents know the same conversations.
-
-    `graph.book_agents.BookAgents` is the implementation.
-    """
+    """The books, a `graph.book_agents.BookAgents`: each has an agent, and all know the same conversations."""
 
     @property
     def main(self) -> HostedAgent:
@@ -144,9 +135,8 @@ class Limits:
 class Hosting:
     """Everything the application needs. `context_type` validates the options of one turn that a client may set.
 
-    Without keys the application answers only requests that name one of `hosts`, so that no page of another site can use
-    it through the reader's browser. `origins` are the sites whose pages may call it. `access` says which books each
-    key may see.
+    Without keys only requests that name one of `hosts` are answered, so that no other site can use the reader's
+    browser. `origins` are the sites whose pages may call it. `access` says which books each key may see.
     """
 
     books: HostedBooks

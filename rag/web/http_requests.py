@@ -1,7 +1,4 @@
-"""Reading a request: its person, its JSON body within the limit, the options of a turn; and answering with a failure.
-
-Failures have OpenAI's JSON form of an error, with the status that fits.
-"""
+"""Reading a request: its person, its JSON body, the options of a turn; and failures in OpenAI's JSON form."""
 
 from __future__ import annotations
 

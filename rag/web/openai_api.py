@@ -128,9 +128,9 @@ def _chore(done: TaskAnswer, model: str, *, stream: bool) -> HttpResponse:
 
 
 def conversation_of(messages: Any) -> tuple[str, list[AnyMessage]]:
-    """The last user message as the question, and the questions and answers before it. Raises `UsageError`.
+    """The last user message as the question, and what was asked and answered before it. Other roles are left out.
 
-    Messages of other roles are left out: instructions belong to the profile, and tools to the caller.
+    Raises `UsageError`.
     """
     if not isinstance(messages, list) or not messages:
         raise UsageError("messages is not a list of messages.", code="invalid_option")

@@ -1,6 +1,6 @@
 """Turns in progress: how many each person may run, and the events of one turn on their way to a client.
 
-Server-sent events begin with the first event that says something, so that an earlier failure has its HTTP status.
+The first event that says something opens the stream, so that an earlier failure has its HTTP status.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Turns:
     async def begun(
         self, person: Person, thread: str | None, events: AsyncGenerator[Event, None]
     ) -> AsyncIterator[RunningTurn]:
-        """Run a turn for the block. Leaving the block before its end stops the turn; its question stays unanswered.
+        """Run a turn, stored in `thread` if it is, for the block; leaving the block early stops it.
 
-        `thread` is the stored conversation, None for a turn that is not stored. Raises `RequestRefusedError`.
+        Raises `RequestRefusedError`.
         """
         await self._admit(person, thread)
         if thread is not None:
@@ -68,10 +68,7 @@ class Turns:
         return self._running.total()
 
     async def ended(self, thread: str) -> None:
-        """Wait a moment for a turn that is being stopped. Raises `RequestRefusedError` 409 if it goes on.
-
-        A reader who stops an answer and then takes it back is ahead of the turn that stops.
-        """
+        """Wait a moment for a turn that a reader has stopped. Raises `RequestRefusedError` 409 if it goes on."""
         if (running := self._busy.get(thread)) is None:
             return
         try:

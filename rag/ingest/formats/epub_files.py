@@ -1,7 +1,4 @@
-"""EPUB books: the chapters in the order of the spine, with the titles of the table of contents.
-
-The format is described at w3.org/TR/epub-33. Nothing is unpacked to the disk, so names in the archive lead nowhere.
-"""
+"""EPUB books (w3.org/TR/epub-33): the chapters in the order of the spine, with the titles of the table of contents."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplemente
 
 
 def epub_texts(raw: bytes) -> list[LoadedText]:
-    """One text for each chapter that has words. Raises `ValueError` if the book cannot be read.
-
-    Its headings have no anchors, since no browser opens an EPUB at one.
-    """
+    """One text for each chapter that has words, without anchors. Raises `ValueError` if the book cannot be read."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _DAMAGES as error:

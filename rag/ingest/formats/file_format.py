@@ -69,10 +69,7 @@ class Loader:
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a file, with plain newlines and without a byte order mark. Raises `ValueError` for other bytes.
-
-    UTF-16 begins with a byte order mark, as editors of Windows write it.
-    """
+    """The text of a file in UTF-8, or in UTF-16 with a byte order mark. Raises `ValueError` for other bytes."""
     if raw.startswith(_UTF_16):
         try:
             text = raw.decode("utf-16")

@@ -36,9 +36,9 @@ _DOXYGEN_LISTS: Final = re.compile(
 
 
 def page_texts(raw: bytes) -> list[LoadedText]:
-    """The text in `article` or `main`; where a page has neither, trafilatura finds it by its words.
+    """The text in `article` or `main`, else what trafilatura finds; none if the page is not meant to be found.
 
-    None if the page is not meant to be found. Raises `ValueError` if it cannot be read.
+    Raises `ValueError` if it cannot be read.
     """
     page = parsed_html(raw)
     if not is_published(page) or not without_furniture(page):

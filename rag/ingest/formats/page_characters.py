@@ -61,10 +61,7 @@ class PageCharacters:
         return self._turned(self._x.value, self._y.value)[1]
 
     def size(self, index: int) -> float:
-        """The size of type of a character as it is drawn.
-
-        Many programs, such as those of Adobe, Apple and cairo, choose a font of size 1 and enlarge it.
-        """
+        """The size of type of a character as it is drawn: many programs choose a font of size 1 and enlarge it."""
         size = float(self._raw.FPDFText_GetFontSize(self._page, index))
         matrix = self._matrix
         if self._raw.FPDFText_GetMatrix(self._page, index, matrix) and (scale := hypot(matrix.c, matrix.d)) > 0:
@@ -95,8 +92,8 @@ def units(text: str) -> int:
 class FontWidths:
     """The widths of characters, as parts of the size of type, by the name of their font.
 
-    In a font of code all characters have one width. Few programs say so in the file, and TeX's fonts have names such as
-    "t1xtt" and "NimbusMonL". So the widths of those characters are compared that differ in every other font.
+    Few programs say that a font is one of code, with one width for all. So characters that differ in every other font
+    are compared.
     """
 
     def __init__(self) -> None:
@@ -124,10 +121,7 @@ def _named(font: str) -> bool:
 
 
 def loses_spaces(document: Any) -> bool:
-    """Whether PDFium misses spaces of the file, by some of its pages.
-
-    It does in files made of PostScript, where a letter with a kern stands before them.
-    """
+    """Whether PDFium misses spaces of the file, as it does in files made of PostScript, by some of its pages."""
     from pypdfium2 import PdfiumError
 
     characters = missing = 0

@@ -56,10 +56,7 @@ def _at_edge(line: PrintedLine, height: float) -> bool:
 
 
 def _numbers(lines: Sequence[PrintedLine]) -> set[int]:
-    """The outermost lines of pages that begin or end with the page's number, alone or beside a title.
-
-    Numbers are those of pages if they grow by one from page to page, whatever they begin with.
-    """
+    """The outermost lines of pages with the page's number, alone or beside a title. Such numbers grow by one a page."""
     found = [(n, number - lines[n].page) for n in _outermost(lines) for number in _numbers_of(lines[n].text)]
     pages: dict[int, set[int]] = defaultdict(set)
     for n, distance in found:

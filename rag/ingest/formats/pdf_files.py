@@ -32,10 +32,7 @@ _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc
 
 
 def pdf_texts(raw: bytes) -> list[LoadedText]:
-    """The text of all pages as one, with headings from the outline and the line at which each page begins.
-
-    Raises `ValueError` if it cannot be read.
-    """
+    """All pages as one text, with headings from the outline. Raises `ValueError` if it cannot be read."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -105,10 +102,7 @@ def _place(mode: int, numbers: Sequence[float]) -> tuple[float, float]:
 
 
 def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: bool) -> Iterator[PrintedLine]:
-    """The lines of a page, in the order of its text. `widths` gets those of their characters.
-
-    `measured`: spaces that are missing are put in.
-    """
+    """The lines of a page. `widths` gets those of their characters; if `measured`, missing spaces are put in."""
     begin = 0
     for line in page.text.split("\r\n"):
         text = line.replace("\0", "")

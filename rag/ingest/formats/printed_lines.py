@@ -1,7 +1,4 @@
-"""What a printed page is read as: lines with their places, whose pieces are joined, and the entries of the outline.
-
-A PDF holds some pieces apart: the mark of an item and its text, the parts of a formula.
-"""
+"""Lines of a printed page with their places. A PDF holds some pieces of a line apart, such as a mark and its item."""
 
 from __future__ import annotations
 
@@ -73,8 +70,7 @@ def _in_place(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
         higher = line.y - line.size / 2  # pieces of one line differ by a little
         if line.fixed and lowest < higher:
             back = range(max(begin, at - _LONGEST_PAGE), at)
-            below = (n for n in back if found[n].y < higher and _overlap(found[n], line))
-            at = next(below, at)
+            at = next((n for n in back if found[n].y < higher and _overlap(found[n], line)), at)
         found.insert(at, line)
         lowest = min(lowest, line.y)
     return found

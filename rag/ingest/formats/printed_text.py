@@ -30,10 +30,7 @@ _SENTENCE_END: Final = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 def printed_text(
     lines: Sequence[PrintedLine], heights: Sequence[float], bookmarks: Sequence[Bookmark], *, titled: bool
 ) -> tuple[str, list[int]]:
-    """The text as Markdown, and the line of it at which each page begins. `heights` are those of the pages.
-
-    `titled`: the book has a title apart from its headings.
-    """
+    """The text as Markdown, and the line at which each page begins. `titled`: the book has a title of its own."""
     kept = text_lines(whole_lines(lines), heights)
     # Without a title of the book, the first of many chapters must not become it.
     base = 1 if titled or sum(one.level == 0 for one in bookmarks) == 1 else 2
@@ -198,7 +195,8 @@ class _Writer:
         if not _near(line, before) or line.left - before.left > 0.8 * line.size:
             return False
         word = len(line.text.split()[0]) + 1
-        return before.right + word * _advance(line) > margin - 1
+        character = (line.right - line.left) / max(len(line.text), 1)  # the mean width
+        return before.right + word * character > margin - 1
 
     def _close(self, *, tight: bool = False) -> None:
         """Write the open block, with a blank line above it. Items of one list stand together."""
@@ -269,11 +267,6 @@ class _Writer:
 def _near(line: PrintedLine, before: PrintedLine) -> bool:
     """Whether a line stands at the usual distance below another one."""
     return line.page == before.page and -1 <= before.y - line.y < 1.75 * max(line.size, 1)
-
-
-def _advance(line: PrintedLine) -> float:
-    """The mean width of a character."""
-    return (line.right - line.left) / max(len(line.text), 1)
 
 
 def _unbroken(text: str) -> str:

@@ -1,8 +1,7 @@
 """A process of its own that reads files, for formats in which a small file can cost much time or memory.
 
-The process has a time limit for each file, a memory limit and no keys, so a hostile file harms only its own reading.
-Starting it costs about half a second, mostly for importing the libraries, so it reads one file after the other, until
-one breaks it or it has waited for a while.
+It has limits of time and memory and no keys, so a hostile file harms only its own reading. Starting it costs half a
+second, so it reads one file after the other, until one breaks it or it has waited for a while.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class FileReader:
         self._used = 0.0
 
     def read(self, module: str, function: str, raw: bytes, *, seconds: float) -> Any:
-        """Call a function with the bytes of a file, and return its result, of which a dataclass becomes a mapping.
+        """The result of a function for the bytes of a file; a dataclass becomes a mapping.
 
         Raises `ValueError` with the reason of the function, or if it takes longer than so many seconds or breaks.
         """
@@ -156,10 +155,7 @@ def _plain(found: Any) -> Any:
 
 
 def _memory() -> int:
-    """The most bytes that this process has had in memory.
-
-    On Linux `getrusage` counts those of the parent too, up to the moment at which the process was started.
-    """
+    """The most bytes that this process has had in memory. On Linux `getrusage` counts those of the parent too."""
     with suppress(OSError), Path("/proc/self/status").open("rb") as status:
         for line in status:
             if line.startswith(b"VmHWM:"):

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 from rag.ingest.anchors import HeadingText, docusaurus_anchors
 from rag.ingest.formats.known_formats import MARKUP
 from rag.ingest.generators.config_files import as_text, config_options
-from rag.ingest.generators.docusaurus_config import DocsTree, SiteOptions, site_options
-from rag.ingest.generators.docusaurus_sidebars import SidebarEntry, Sidebars
+from rag.ingest.generators.docusaurus_site import DocsTree, SidebarEntry, Sidebars, SiteOptions, site_options
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.page import MarkdownText
 from rag.ingest.patterns import matches_any

@@ -1,7 +1,7 @@
 """A site generator: its rules for pages, titles, addresses, anchors and syntax.
 
-A new generator is a subclass of `Generator` that overrides what it does differently, named in `known_generators.py`.
-The rules of the base class are those of a folder that no generator publishes.
+A new generator is a subclass of `Generator`, which has the rules of a folder that no generator publishes. It overrides
+what it does differently, and is named in `known_generators.py`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ _FOLDER_PAGES: Final = frozenset({"index", "readme"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFile(LoadedText):
-    """A text of a file. `path` is its POSIX path relative to the source, which its passages are stored with.
-
-    If the file holds several texts, `path` goes on with the part of this one.
-    """
+    """A text of a file. `path`, with which its passages are stored, is relative to the source."""
 
     path: str
     file: Path
@@ -68,8 +65,8 @@ class PageFile(LoadedText):
 class Generator(ABC):
     """The rules by which one source becomes a site.
 
-    `source` is the folder that is read. `config` is the generator's configuration file, None where the generator was
-    named, or recognised without one; `reason` says which. Nothing outside `include_root` is ever put into a page.
+    `source` is the folder that is read, and `config` the generator's configuration file, if there is one; `reason` says
+    why this generator was chosen. Nothing outside `include_root` is ever put into a page.
     """
 
     name: ClassVar[GeneratorName]

@@ -50,11 +50,7 @@ class Hugo(Generator):
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        """The configuration, with the names of its options in lower case, since their case does not count.
-
-        The options of `config` come first. The files of the folder `config` add to them: `languages.toml` is the
-        section `languages`.
-        """
+        """The configuration, with the names of options in lower case. Files of the folder `config` add to it."""
         found = mapping(_lower(config_options(self.config)))
         if self.config is None:
             return found
@@ -134,7 +130,8 @@ class Hugo(Generator):
         return not _is_unbuilt(page.fields)
 
     def enter(self, pages: Collection[PageFile], base_url: str | None) -> None:
-        hidden = [page.file.parent for page in pages if _is_cascading(page)]
+        """A section's page may say that no page below it is built."""
+        hidden = [page.file.parent for page in pages if any(map(_is_unbuilt, listed(page.fields.get("cascade"))))]
         kept = [page for page in pages if not any(page.file.is_relative_to(folder) for folder in hidden)]
         super().enter(kept, base_url)
 
@@ -244,11 +241,6 @@ def _date(value: object) -> str:
 def _is_unbuilt(fields: object) -> bool:
     render = option(fields, "build", "render") or option(fields, "_build", "render")
     return render in ("never", "link") or is_false(render)
-
-
-def _is_cascading(page: PageFile) -> bool:
-    """Whether a section's page says that no page below it is built."""
-    return any(_is_unbuilt(one) for one in listed(page.fields.get("cascade")))
 
 
 def _filled(template: str, page: PageFile, folder: str, name: str) -> str:

@@ -1,8 +1,7 @@
 """Read the literals of a JavaScript or TypeScript file without running it.
 
-A configuration is mostly one object of literals. Computed values are None, with three exceptions: a name has the value
-of the literal that it was declared with, a call such as `path.resolve(__dirname, '../docs')` has its last string, and a
-file that is imported has the value that the caller reads from it.
+Computed values are None, but a name has the value of the literal that it was declared with, a call such as
+`path.resolve(__dirname, '../docs')` its last string, and an imported file the value that the caller reads from it.
 """
 
 from __future__ import annotations
@@ -24,10 +23,7 @@ _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def js_objects(text: str, imported: Callable[[str], Any] = lambda _: None) -> dict[str, Any]:
-    """The values of the names that a file declares at its top, and that of the export under the name `default`.
-
-    `imported` gives the value of a file of the same site by its relative path.
-    """
+    """The values of the names that a file declares, and of its export, `default`. `imported` reads other files."""
     import tree_sitter_typescript
     from tree_sitter import Language, Parser
 

@@ -31,10 +31,9 @@ _SITE_FOLDERS: Final = ("website", "docs", "doc", "documentation", "site", "www"
 
 
 def generator_of(source: Path, files: Sequence[Path], named: str | None = None) -> Generator:
-    """The generator of a source folder; `files` are the files in it that could be pages.
+    """The generator of a source folder by its `files` that could be pages, or the one that is `named`.
 
-    A generator that is `named` is taken even if nothing in the source looks like it. Raises `UsageError` for a name
-    that is not known.
+    Raises `UsageError` for a name that is not known.
     """
     wanted = next((kind for kind in _ALL if kind.name == named), None)
     if named is not None and wanted is None:
@@ -49,20 +48,21 @@ def generator_of(source: Path, files: Sequence[Path], named: str | None = None) 
     if wanted is not None:
         reason = f"named by --generator; {found.reason}" if found else "named by --generator"
         return wanted(source, config=found.config if found else None, reason=reason)
-    return (
-        found
-        or _by_contents(source, files)
-        or PlainFolder(source, config=None, reason="no generator's configuration was found")
-    )
+    if found is not None:
+        return found
+    for kind in KNOWN:
+        if reason := _sign(kind, source, files):
+            return kind(source, config=None, reason=reason)
+    return PlainFolder(source, config=None, reason="no generator's configuration was found")
 
 
 def _by_configuration(source: Path, kinds: Sequence[type[Generator]]) -> Generator | None:
+    names = [(kind, name) for kind in kinds for name in kind.configurations]
     for folder in _folders(source):
-        for kind in kinds:
-            for name in kind.configurations:
-                if not is_file(folder / name):
-                    continue
-                generator = kind(source, config=folder / name, reason=_shown(folder / name, source))
+        for kind, name in names:
+            if is_file(config := folder / name):
+                shown = config.relative_to(source) if config.is_relative_to(source) else config
+                generator = kind(source, config=config, reason=shown.as_posix())
                 if generator.covers():
                     return generator
     return None
@@ -73,18 +73,6 @@ def _folders(source: Path) -> Iterator[Path]:
     for folder in (source, *source.parents[:ABOVE]):
         yield folder
         yield from (folder / name for name in _SITE_FOLDERS if is_folder(folder / name))
-
-
-def _shown(config: Path, source: Path) -> str:
-    """The path of a configuration file as it is named to the user."""
-    return config.relative_to(source).as_posix() if config.is_relative_to(source) else config.as_posix()
-
-
-def _by_contents(source: Path, files: Sequence[Path]) -> Generator | None:
-    for kind in KNOWN:
-        if reason := _sign(kind, source, files):
-            return kind(source, config=None, reason=reason)
-    return None
 
 
 def _sign(kind: type[Generator], source: Path, files: Sequence[Path]) -> str:

@@ -1,8 +1,4 @@
-"""Liquid's tags and kramdown's syntax, as Jekyll's pages use them: jekyllrb.com/docs/liquid.
-
-Includes, code, links and plain variables are put in. Computed parts are removed: whole loops, and the tags of
-conditions.
-"""
+"""Liquid's tags and kramdown's syntax, as Jekyll's pages use them: jekyllrb.com/docs/liquid. What is computed goes."""
 
 from __future__ import annotations
 

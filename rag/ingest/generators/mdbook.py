@@ -1,7 +1,4 @@
-"""mdBook: the table of contents `SUMMARY.md` decides which files are pages.
-
-Described at rust-lang.github.io/mdBook, in the chapters on `SUMMARY.md`, `book.toml` and the features of Markdown.
-"""
+"""mdBook (rust-lang.github.io/mdBook): the table of contents `SUMMARY.md` decides which files are pages."""
 
 from __future__ import annotations
 

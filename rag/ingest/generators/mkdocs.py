@@ -1,7 +1,4 @@
-"""MkDocs and Zensical, with Material's extensions of Markdown.
-
-Described at mkdocs.org/user-guide, squidfunk.github.io/mkdocs-material and zensical.org/docs.
-"""
+"""MkDocs and Zensical with Material's extensions: mkdocs.org, squidfunk.github.io/mkdocs-material, zensical.org."""
 
 from __future__ import annotations
 
@@ -147,7 +144,8 @@ class MkDocs(Generator):
         """The folders of examples above the configuration, in the repository that the source belongs to."""
         home = self.config.parent if self.config is not None else self.content
         sources = (self.source, *self.source.parents)
-        repository = next((one for one in sources if any(map(_exists, (one / n for n in _REPOSITORY)))), self.source)
+        marks = ((one, one / name) for one in sources for name in _REPOSITORY)  # `.git` is a file in a worktree
+        repository = next((one for one, mark in marks if is_file(mark) or is_folder(mark)), self.source)
         above = [folder / _EXAMPLES for folder in home.parents if folder.is_relative_to(repository)]
         return [folder for folder in above if is_folder(folder)]
 
@@ -162,11 +160,6 @@ class MkDocs(Generator):
         """The value of a variable of the macros plugin; empty for one that is computed."""
         value = self.option("extra", *name.split("."))
         return value if isinstance(value, str) else ""
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is such a file or folder; `.git` is a file in a worktree."""
-    return is_file(path) or is_folder(path)
 
 
 def _named(given: Any) -> dict[str, Any]:
@@ -209,19 +202,16 @@ class _Blog:
         """The path of the page that the plugin makes of a post."""
         date = page.fields.get("date")
         day = _BLOG_DATE.match(str(option(date, "created") or date or ""))
+        title = plain_inline(page.text_field("title")) or MarkdownText(page.body).title or page.file.stem
+        categories = listed(page.fields.get("categories"))[: self.categories]
         values = {
             "date": _PART_OF_DATE.sub(lambda part: _number(part[0], day), self.date) if day else "",
-            "slug": page.text_field("slug") or unicode_slug(self._title(page), self.separator),
+            "slug": page.text_field("slug") or unicode_slug(title, self.separator),
             "file": page.file.stem,
-            "categories": "/".join(
-                unicode_slug(str(one), "-") for one in listed(page.fields.get("categories"))[: self.categories]
-            ),
+            "categories": "/".join(unicode_slug(str(one), "-") for one in categories),
         }
         address = _BLOG_PLACE.sub(lambda place: values[place[1]], self.address)
         return posixpath.normpath(posixpath.join(self.folder, f"{address.strip('/')}.md"))
-
-    def _title(self, page: PageFile) -> str:
-        return plain_inline(page.text_field("title")) or MarkdownText(page.body).title or page.file.stem
 
 
 def _blog_of(plugins: Mapping[str, Any]) -> _Blog | None:

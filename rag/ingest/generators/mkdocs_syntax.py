@@ -78,10 +78,7 @@ _LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"
 
 
 def with_snippets(text: str, folders: Sequence[Path], includes: Includes) -> str:
-    """The text with the files that it names in their places; a file that is in none of the folders leaves nothing.
-
-    Raises `ValueError` if they are more than the page may include.
-    """
+    """The text with the files that it names in their places. Raises `ValueError` if a page includes too much."""
     if "8<-" not in text and not re.search(r"\{[*!]", text):
         return text
     found: list[str] = []
@@ -228,10 +225,9 @@ def _without_slashes(lines: list[str]) -> list[str]:
 
 
 def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensions: Mapping[str, Any]) -> None:
-    """Turn the inline syntax of the extensions into plain Markdown.
+    """Turn the inline syntax of the configured `extensions` into plain Markdown.
 
-    `extra` returns the value of a variable of the macros plugin; None where the plugin is not used. `extensions` are
-    the configured ones, by their names.
+    `extra` returns the value of a variable of the macros plugin; None where the plugin is not used.
     """
     text = _TERMINAL.sub(lambda block: block[1] + draft.keep(_TAG.sub("", draft.code(block[2]))), draft.text)
     text = _ATTRIBUTES.sub(_attributes, text)
@@ -239,7 +235,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
     text = _OBJECT.sub("", _CONTENTS.sub("", without_abbreviations(_ICON.sub("", text))))
     if "pymdownx.keys" in extensions:
-        text = _KEYS.sub(lambda keys: "+".join(map(_key, keys["keys"].split("+"))), text)
+        text = _KEYS.sub(lambda keys: re.sub(r"[^+]+", _key, keys["keys"]), text)
     if "def_list" in extensions or "markdown.extensions.def_list" in extensions:
         text = without_definition_marks(text)
     for name, pattern in _MARKS.items():
@@ -274,5 +270,5 @@ def _attributes(found: re.Match[str]) -> str:
     return own_id(found["list"]) if end["setext"] or line.startswith("#") else ""
 
 
-def _key(name: str) -> str:
-    return name.strip('"') if name.startswith('"') else name.replace("-", " ").title()
+def _key(name: re.Match[str]) -> str:
+    return name[0].strip('"') if name[0].startswith('"') else name[0].replace("-", " ").title()

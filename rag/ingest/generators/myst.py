@@ -36,10 +36,7 @@ _UNTITLED_LINK: Final = re.compile(r"(?<!\!)\[\]\(<?([^\s()<>]{1,300})>?\)")
 
 @dataclass(frozen=True, slots=True)
 class MystPlace(BookPlace):
-    """What a page of MyST knows of its book: also how to write reStructuredText, and substitutions.
-
-    `named` returns the title and the address of what a link such as `[](#label)` names.
-    """
+    """What a page of MyST knows of its book; `named` gives the title and the address of a link `[](#label)`."""
 
     restructured: Callable[[str], str] = field(kw_only=True)
     values: Mapping[str, Any] = field(kw_only=True)

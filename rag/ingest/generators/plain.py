@@ -42,10 +42,7 @@ class PlainFolder(Generator):
 
 
 class CrawledSite(PlainFolder):
-    """The pages of a site that was read over HTTP, by the paths under which they were kept.
-
-    Every page keeps the ids of its headings, and the address at which it was found: `addresses` holds it by the path.
-    """
+    """The pages of a site that was read over HTTP. `addresses` has the address of each by its path."""
 
     def __init__(self, source: Path, addresses: Mapping[str, str]) -> None:
         super().__init__(source, config=None, reason="it is a site")

@@ -1,7 +1,4 @@
-"""Hugo's shortcodes: gohugo.io/content-management/shortcodes.
-
-Known ones become text, code or links. Unknown ones are replaced by their inner text.
-"""
+"""Hugo's shortcodes (gohugo.io/content-management/shortcodes). Unknown ones are replaced by their inner text."""
 
 from __future__ import annotations
 

@@ -155,10 +155,7 @@ class Sphinx(Generator):
         return words.replace("%s", target, 1).replace("%%", "%") or address, address
 
     def link(self, page: PageFile, destination: str) -> str:
-        """The address of a link, which may name a label or an object, as MyST allows: `(labels/x)`, `(#x)`, `(a.B)`.
-
-        Empty for an object: the descriptions of objects are not read.
-        """
+        """The address of a link, which may name a label, as MyST allows; empty for an object, which is not read."""
         if (found := self._named(page, destination)) is not None:
             return found[1]
         is_object = _OBJECT.fullmatch(destination) and self.target(page, destination) is None

@@ -42,10 +42,7 @@ class SiteScope:
         return cls(f"{parts.scheme}://{parts.netloc}", path)
 
     def address(self, link: str, base: str) -> str | None:
-        """The address that a link of a page leads to, without its fragment; None if it is not in the scope.
-
-        Addresses with a query are left out: a calendar or a search has endlessly many.
-        """
+        """The address of a link without its fragment; None out of the scope, and for an endless query."""
         try:
             url = urljoin(base, link.strip())
             parts = urlsplit(url)

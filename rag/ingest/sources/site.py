@@ -1,8 +1,7 @@
 """A site as a source: the pages under an address, found by its sitemaps and by following links.
 
-The crawl keeps to robots.txt, to the prefix, and to limits of pages, bytes and time. Pages are kept in a temporary
-folder, each under the path that it has below the prefix. A few requests wait for their answers at the same time. The
-answers are read in the order of the queue, so the same site gives the same pages whichever answer comes first.
+The crawl keeps to robots.txt, to the prefix, and to limits of pages, bytes and time. A few requests wait for their
+answers at once. These are read in the order of the queue, so the same site gives the same pages.
 """
 
 from __future__ import annotations
@@ -42,11 +41,7 @@ Watch = Callable[[int, int], None]  # told how many pages were asked for, and ho
 
 
 def crawl(address: str, folder: Path, *, selection: Selection, watch: Watch | None = None) -> SourceFiles:
-    """The pages of a site, kept in `folder`. Raises `UsageError` if the address cannot be read.
-
-    `address` is that of a page, whose folder is the prefix of the site, or that of a sitemap. `watch` is told after
-    each page.
-    """
+    """The pages of a site, by the address of a page or of a sitemap. Raises `UsageError` if it cannot be read."""
     need("bs4", "html", "Reading a site")
     need("defusedxml", "html", "Reading a site")
     if not address.isprintable() or "@" in address.partition("://")[2].partition("/")[0]:

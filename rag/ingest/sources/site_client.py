@@ -1,7 +1,7 @@
 """Requests to one site, with limits of size and time, and never to an unexpected private address.
 
-A name can resolve to a public address when it is checked and to a private one when it is used (DNS rebinding). So each
-request resolves the name once, checks every address, and connects to one of those that were checked.
+A name can resolve to another address when it is used than when it is checked (DNS rebinding). So each request resolves
+the name once, checks every address, and connects to one of those.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Fetched:
 class SiteClient:
     """Fetches pages. Only `private_host` may have private addresses.
 
-    Requests begin at least `delay` seconds apart, from whichever threads they come. Where at most one is allowed
-    `at_once`, the delay counts from the end of the one before. The caller must not ask for more than that.
+    Requests begin at least `delay` seconds apart; with one `at_once`, the delay counts from the end of the one before.
+    The caller must not ask for more at once than that.
     """
 
     def __init__(self, *, private_host: str = "", delay: float = 0.0) -> None:
@@ -71,10 +71,7 @@ class SiteClient:
         self._http.close()
 
     def fetch(self, url: str, *, allowed: Callable[[str], bool] = lambda _: True) -> Fetched:
-        """The response to a GET request, after redirects; one to an address that is not allowed is not followed.
-
-        Raises `ValueError` with the reason if there is no response.
-        """
+        """The response to a GET request, after `allowed` redirects. Raises `ValueError` if there is none."""
         import httpx
 
         for _ in range(REDIRECTS + 1):

@@ -1,7 +1,4 @@
-"""The direction of an action: adding or removing, on or off, showing or hiding.
-
-Words of opposite directions speak of the same things, so that neither shared words nor an embedding tells them apart.
-"""
+"""The direction of an action: adding or removing, on or off. Shared words and embeddings do not tell them apart."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What a sentence does in a conversation: it asks for something, sets a task, greets, or says that there is no answer.
 
-What a task asks for is no statement of the book: exercises such as "Write a publisher" state nothing. Neither do small
-talk, refusals and sentences about the conversation. Greetings, thanks and farewells are also known in some other
-languages.
+Tasks such as "Write a publisher", small talk, refusals and sentences about the conversation state nothing. Greetings,
+thanks and farewells are also known in some other languages.
 """
 
 from __future__ import annotations
@@ -254,10 +253,7 @@ def about_book(question: str) -> Literal["about", "contents", ""]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShape:
-    """What a question asks for. `wanted` is what an answer must hold; "" if anything may do.
-
-    `message` says that it is no question but an error message, pasted whole.
-    """
+    """What a question asks for. `wanted` is what an answer must hold, if anything; `message`: it is a pasted error."""
 
     definition: bool
     comparison: bool
@@ -378,8 +374,8 @@ def is_refusal(sentence: str) -> bool:
 def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
     """Whether the sentence is only about the conversation: "Sure, here is what the book says about topics."
 
-    `question` holds the user's words. After "about", "on" and the like they name the topic and claim nothing. An empty
-    sentence is not talk, nor is one of more than 30 words.
+    After "about", "on" and the like, words of the `question` name the topic and claim nothing. An empty sentence is not
+    talk, nor is one of more than 30 words.
     """
     found = words(sentence)
     topic = False
