@@ -130,7 +130,11 @@ def _read_pages(
             others[suffix] += 1
         digest = hashlib.sha256(raw).digest()
         pages += ((page, digest) for page in published)
-    return pages
+    listed = [one for one in pages if not one[0].is_set("noindex")]
+    if len(pages) > 2 * len(listed):
+        return pages  # a manual that search engines must not list as a whole, such as one of an old version
+    others.update(page.file.suffix.lower() for page, _ in pages if page.is_set("noindex"))
+    return listed
 
 
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:

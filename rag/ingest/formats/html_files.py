@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.html_elements import choice, class_names, is_published, meta, page_title
+from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, meta, page_title
 from rag.ingest.html_markdown import html_text, main_element, parsed_html
 
 if TYPE_CHECKING:
@@ -41,10 +41,12 @@ def page_texts(raw: bytes) -> list[LoadedText]:
     Raises `ValueError` if it cannot be read.
     """
     page = parsed_html(raw)
-    if not is_published(page) or not without_furniture(page):
+    if leads_elsewhere(page) or not without_furniture(page):
         return []
     has_title = any(_is_title(one) for one in page.find_all("h1"))
     fields: dict[str, Any] = {} if has_title else {"title": page_title(page)}
+    if is_unlisted(page):
+        fields["noindex"] = True
     element = main_element(page)
     if element is None and raw.count(b"<") > SEARCHED:
         element = page.body
