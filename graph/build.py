@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langchain_core.runnables.graph import Graph as Drawing
 from langgraph.graph import END, START
@@ -78,17 +78,17 @@ def build_graph(
     graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node("ERROR", _opaque(error), error_handler=_opaque(last_resort))
     graph.add_edge(START, "IDLE")
-    graph.add_conditional_edges("IDLE", _opaque(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
+    graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
     graph.add_edge("RETRIEVING", "GENERATING")
-    graph.add_conditional_edges("GENERATING", _opaque(after_generate), ["tools", "IDLE"])
+    graph.add_conditional_edges("GENERATING", Router(after_generate), ["tools", "IDLE"])
     graph.add_edge("tools", "GENERATING")
     graph.add_edge("ERROR", "IDLE")
     return graph
 
 
 def _opaque(step: Callable[..., Any]) -> Any:
-    """A node, an error handler or a router in a form that LangGraph takes as it is.
+    """A node or an error handler in a form that LangGraph takes as it is.
 
     Each time a graph is compiled, LangGraph reads the type hints and the bytecode of functions, in search of input
     schemas and subgraphs. Ours have neither, and this takes half of the time.
@@ -96,11 +96,28 @@ def _opaque(step: Callable[..., Any]) -> Any:
     return partial(step)
 
 
-async def after_idle(state: AgentState) -> str:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router.
+class Router(Runnable[AgentState, str]):
+    """A router that chooses the next node in one go with the node's writes.
 
-    Routers are asynchronous because LangGraph runs others in a thread, and a switch to it takes longer than they do.
+    LangGraph awaits a traced task, or a thread, for a router that is a function. A run that is cancelled there has
+    stored what its node wrote without the node that follows, and counts as finished.
     """
+
+    def __init__(self, choose: Callable[[AgentState], str]) -> None:
+        self._choose = choose
+        self.name = choose.__name__
+
+    def invoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
+        """The name of the next node."""
+        return self._choose(input)
+
+    async def ainvoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
+        """As `invoke`, without giving way to another task."""
+        return self._choose(input)
+
+
+def after_idle(state: AgentState) -> str:
+    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -111,7 +128,7 @@ async def after_idle(state: AgentState) -> str:
             return END
 
 
-async def after_generate(state: AgentState) -> str:
+def after_generate(state: AgentState) -> str:
     """Run the searches that the model asked for, or close the turn."""
     return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 

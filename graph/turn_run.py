@@ -92,8 +92,13 @@ def interrupted_request(thread_id: str, turn: object, context: Context | None) -
 
 
 def interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored."""
-    return unanswered(snapshot.values.get("messages", [])) if snapshot.tasks else None
+    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored.
+
+    An answer among such writes is in the snapshot, and in the conversation only after the turn has been finished.
+    """
+    messages = snapshot.values.get("messages", []) if snapshot.tasks else []
+    written = {message.id for task in snapshot.tasks for message in (task.result or {}).get("messages", [])}
+    return unanswered(messages) or unanswered([message for message in messages if message.id not in written])
 
 
 class TurnRuns:
