@@ -1,7 +1,4 @@
-"""The records of a book as it is ingested, indexed and searched. They are frozen and never leave the process.
-
-The trace of a search says how its passages were found.
-"""
+"""The records of a book as it is ingested, indexed and searched. They are frozen and never leave the process."""
 
 from __future__ import annotations
 
@@ -34,9 +31,9 @@ QueryKind = Literal["question", "context", "rewrite"]
 class Document:
     """One page of a source, cleaned to plain Markdown.
 
-    `source` names the folder or site, `path` is a POSIX path relative to it, `sha256` is the hash of the bytes read,
-    and `breadcrumb` holds the titles above the page, outermost first. `chapter` names the chapter of a book that is one
-    file. `page_lines` says at which line of the text each printed page begins; it is empty where there are no pages.
+    `source` names the folder or site, `path` is relative to it, `sha256` is the hash of the bytes read, and
+    `breadcrumb` holds the titles above the page. `chapter` is that of a book that is one file. `page_lines` are the
+    lines at which printed pages begin.
     """
 
     source: str
@@ -53,6 +50,15 @@ class Document:
 def without_addresses(text: str) -> str:
     """The text with the words of its links alone: addresses say little, and fill what an embedding model sees."""
     return _ADDRESS.sub("]", text)
+
+
+def titles_above(title: str, heading: str) -> str:
+    """The breadcrumb of a chunk of which only these two are known.
+
+    >>> titles_above("Robots", "Atlas"), titles_above("Robots", ""), titles_above("Atlas", "Atlas")
+    ('Robots > Atlas', 'Robots', 'Atlas')
+    """
+    return " > ".join(dict.fromkeys(filter(None, (title, heading))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,7 @@ class Chunk:
 
     @property
     def embedded_text(self) -> str:
-        """The input of the embedding model: the nearest heading, or the page's title, then the text.
-
-        The whole breadcrumb would make the vectors of all chunks under it too similar.
-        """
+        """The input of the embedding model: a heading, since breadcrumbs would make vectors alike, and the text."""
         nearest = self.heading if self.breadcrumb.endswith(self.heading) else ""
         nearest = nearest or self.breadcrumb.rpartition(" > ")[2]
         text = without_addresses(self.text)

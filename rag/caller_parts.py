@@ -75,20 +75,14 @@ def name_of(given: object) -> str:
 
 
 def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
-    """The profile with the caller's model, which keeps its own temperature and maximum length.
-
-    Other models of the profile belong to the profile's endpoint, so there is neither fallback nor another judge.
-    """
+    """The profile with the caller's model, which keeps its own options, and without a fallback and another judge."""
     no_options = {"temperature": None, "max_tokens": None, "fallback": None, "judge": None}
     section = profile.model.model_copy(update={"name": name_of(model)} | no_options)
     return profile.model_copy(update={"model": section})
 
 
 def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatModel:
-    """A copy of the caller's model with the options of a run, as far as it has fields for them.
-
-    Call options have other names with each provider, and some reject unknown ones.
-    """
+    """A copy of the caller's model with a run's options, as far as it has fields for them. Call options differ."""
     fields = type(model).model_fields
     changes = {
         next(name for name in names if name in fields): options[option]

@@ -1,7 +1,6 @@
 """The errors of askbook: their types, the fixed sentence of each type, and their classes.
 
-Every failure is an `AskbookError`. Exceptions of other libraries are translated in one place per library, for example
-in `rag.model.endpoint_errors` for the model, so nodes and commands handle only this family.
+Exceptions of other libraries are translated in one place per library, such as `rag.model.endpoint_errors`.
 """
 
 from __future__ import annotations
@@ -101,11 +100,7 @@ class UsageError(AskbookError):
 
 
 class SourceFailedError(UsageError):
-    """A source that cannot be read, though what was asked for is right: it may be readable a moment later.
-
-    The command names it, as it does where other sources were read. `failures` are all sources that failed, each with
-    the reason.
-    """
+    """A source that cannot be read, though what was asked for is right. `failures` are all, with reasons."""
 
     exit_code = 1
     failures: tuple[tuple[str, str], ...] = ()
@@ -135,10 +130,7 @@ def unknown_book(name: str, hint: str = "The list of books has those that can be
 
 
 def told(failure: ErrorInfo, *, in_chat: bool = False) -> str:
-    """The `user_message` without advice that does not help here.
-
-    A failure that lasts gets no advice to wait or to try again. "Type 'clear' to start fresh." stays in the chat.
-    """
+    """The `user_message` without advice that does not help here, such as to wait for a failure that lasts."""
     sentence = failure.user_message
     if failure.code in _LASTING:
         sentence = _WAIT.sub("", sentence).removesuffix(_TRY_AGAIN)

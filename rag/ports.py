@@ -1,7 +1,6 @@
-"""The interfaces between the parts of askbook, as protocols.
+"""The interfaces between the parts of askbook, as protocols: nodes and pipelines use only these.
 
-Nodes and pipelines use only these. The implementations are in `rag.embedding`, `rag.index` and `rag.search`, the fakes
-in `tests/fakes.py`; `tests/test_contract_index.py` checks every implementation of `ChunkIndex`.
+`tests/test_contract_index.py` checks every implementation of `ChunkIndex`; the fakes are in `tests/fakes.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ class Embedder(Protocol):
     """Turns texts into unit vectors. `model_id` changes whenever the same text would get another vector.
 
     `dimension` is 0 if it is unknown before the first vector. `batch_size` is how many texts to send per call. An
-    embedder may have a number `parallel` of calls that may be under way at once during an ingestion; otherwise there is
-    one. One with a model in this process may have a method `unload`, which frees the memory of the model until the next
+    embedder may have a number `parallel` of calls at once, and a method `unload`, which frees memory until the next
     text is embedded. The embedding methods block, and raise `AskbookError` when a service fails.
     """
 
@@ -84,10 +82,7 @@ class Reranker(Protocol):
 
 
 class Judge(Protocol):
-    """Tells whether passages state what a sentence states: an entailment model, for example.
-
-    `rag.model.entailment` runs one that lies in a folder.
-    """
+    """Tells whether passages state what a sentence states, as an entailment model (`rag.model.entailment`) does."""
 
     model_id: str
 
@@ -109,10 +104,7 @@ class SparseEncoder(Protocol):
 
 
 class ChunkIndex(Protocol):
-    """A collection of chunks with dense and sparse vectors.
-
-    Every method raises `RetrievalError` if the index cannot be reached, opened or read.
-    """
+    """A collection of chunks with dense and sparse vectors. Methods raise `RetrievalError` if it cannot be used."""
 
     collection: str
 
@@ -145,17 +137,14 @@ class ChunkIndex(Protocol):
         ...
 
     def writing(self) -> AbstractAsyncContextManager[None]:
-        """Keep others from changing the collection until the block ends. `replace` and `drop` need no such block.
-
-        Raises `RetrievalError` "index_locked" while another process, or another index of this one, changes it.
-        """
+        """Keep others from changing the collection. Raises `RetrievalError` "index_locked" while another changes it."""
         ...
 
     async def replace(self, info: IndexInfo, *, add: Iterable[Point], remove: Collection[str]) -> None:
         """Add (or overwrite by id) and remove chunks in one change, creating the collection if needed.
 
-        `remove` may name chunks that `add` has too: their old points go. Readers see the whole change or none of it, if
-        the engine can guarantee that.
+        `remove` may name chunks that `add` has too: their old points go. Readers see all or nothing, if the engine can
+        do it.
         """
         ...
 
@@ -208,10 +197,7 @@ class Quoter(Protocol):
     """Answers without a model, in the book's own sentences."""
 
     def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
-        """The pieces of the answer, each sentence with the marker of its passage; the refusal if there is none.
-
-        `history` are the earlier turns, oldest first. Blocks; raises `AskbookError`.
-        """
+        """The pieces of the answer, each sentence with its marker; else the refusal. Blocks; raises `AskbookError`."""
         ...
 
 

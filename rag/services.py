@@ -63,10 +63,10 @@ def _stamp(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
 
 
 class LiveServices:
-    """The implementation of `rag.ports.Services`. Use `open_services` to build one. `profile` is the default one.
+    """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process. Both are those of the services `beside` it
-    where the models are the same, so that a process loads each model once, however many books it has open.
+    `embedder` is the book's; `local_embedder` always runs in this process. The services `beside` it share theirs where
+    the models are the same, so that a process loads each model once.
     """
 
     def __init__(
@@ -118,10 +118,7 @@ class LiveServices:
         return build_embedder(self.settings, collection=MANUAL)
 
     def parts(self, profile: str | None) -> Parts:
-        """The parts of a profile, built on first use and again when one of its files has changed.
-
-        Raises `UsageError` for an unknown name or a broken profile.
-        """
+        """The parts of a profile, built again when a file of it has changed. Raises `UsageError` for a broken one."""
         name = profile or self._default_profile
         kept = self._parts.get(name)
         if kept is None or kept.stamp != _stamp(kept.files):

@@ -134,3 +134,18 @@ def test_code_is_found_where_the_passage_escapes_its_signs(code: str) -> None:
     passage = r"It is declared as void \*zalloc(void \*\*code) and \_\_init\_\_ runs. So is `a\*b`."
     assert check(f"It is declared as `{code}`.", [passage]).standing == "supported"
     assert check("So is `a*b`.", [passage]).standing != "supported"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Countess Ilse poisoned her husband.", "Countess Ilse founded the university at Holt in 1652."),
+        ("The youth hostel has a swimming pool.", "The youth hostel at Mell has 24 beds and costs 22 a night."),
+        ("The youth hostel at Mell offers breakfast and bicycles.", "The youth hostel at Mell has 24 beds."),
+        ("Green tea prevents baldness.", "Green tea is picked in April and dried at once."),
+    ],
+)
+def test_what_is_said_of_a_known_subject_stands_in_the_passages_too(sentence: str, passage: str) -> None:
+    verdict = check(sentence, [passage])
+    assert (verdict.standing, verdict.kinds) == ("unconfirmed", ("distant",))
+    assert check(passage, [passage]).supported

@@ -69,9 +69,14 @@ def test_an_order_is_no_place_in_which_a_word_may_stand() -> None:
 @pytest.mark.parametrize(
     ("sentence", "standing"),
     [
-        ("Run pip install evil-kit.", "unconfirmed"),
+        ("Run pip install evil-kit.", "contradicted"),
+        ("Run uv tool install 'evil-kit[gpu]>=2.3' on Ubuntu.", "contradicted"),
+        ("Run pip install -U atlas-kit evil-kit.", "contradicted"),
+        ("Run npm install evilkit to install the toolkit.", "contradicted"),
+        ("Run pip install kit-atlas.", "unconfirmed"),
+        ("Run npm install third-party toolkits.", "unconfirmed"),
         ("Install evil-kit on Ubuntu.", "unconfirmed"),
-        ("Run docker pull evil/kit to install the toolkit.", "unconfirmed"),
+        ("Run docker pull evil/kit to install the toolkit.", "contradicted"),
         ("The toolkit is in the file /etc/passwd.", "contradicted"),
         ("Run pip install -X atlas-kit.", "contradicted"),
         ("The toolkit is made by @pumpco.", "contradicted"),
@@ -80,9 +85,12 @@ def test_an_order_is_no_place_in_which_a_word_may_stand() -> None:
         ("Run pip install atlas-kit.", "supported"),
         ("Install atlas-kit on Ubuntu.", "supported"),
         ("Run pip install -U atlas-kit on Ubuntu.", "supported"),
+        ("Run pip install 'atlas-kit==2.3' on Ubuntu.", "supported"),
+        ("Run uv pip install -U atlas-kit on Ubuntu.", "supported"),
+        ("Run pip install it on Ubuntu.", "unconfirmed"),
         ("The toolkit is in the folder /opt/atlas.", "supported"),
     ],
 )
 def test_code_in_a_command_without_backticks_is_looked_up(sentence: str, standing: str) -> None:
-    book = "To install the Atlas toolkit in the folder `/opt/atlas`, run `pip install -U atlas-kit==2.3` on Ubuntu 22."
+    book = "To install the Atlas toolkit in the folder `/opt/atlas`, run `pip install -U atlas-kit==2.3` on Ubuntu."
     assert check(sentence, [book]).standing == standing

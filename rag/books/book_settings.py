@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,10 +10,10 @@ from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Pro
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
 from rag.index.catalog import list_collections, open_index
-from rag.index.collection_schema import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
+from rag.profiles.schema import BookSection
 from rag.search.given_retriever import SeenPassages
 from rag.settings import Settings
 
@@ -35,10 +34,7 @@ _PREFIXES: Final[dict[str, Provider]] = {
 
 
 class Embedding(NamedTuple):
-    """The chosen model. Without a provider it runs in this process, from `folder`, or packaged if that is None.
-
-    `missing` names the variable of the key that the profile's model needs, if that key is not set.
-    """
+    """The chosen model: a provider's, or one in this process. `missing` names the variable of a key that is needed."""
 
     model: str = PACKAGED
     provider: Provider | None = None
@@ -70,10 +66,10 @@ def owner_of(collection: str, profile: Profile) -> str:
 
 
 def embedding_of(settings: Settings, profile: Profile | None = None, collection: str | None = None) -> Embedding:
-    """The embedding model of a collection. Nothing is loaded or called.
+    """The embedding model of a collection, which for the manual is the local one. Nothing is loaded or called.
 
-    The manual always uses the local one. The environment overrides the profile, whose model counts only for the
-    profile's own collection. Raises `UsageError` for a model of the profile that askbook does not know.
+    The environment overrides the profile, whose model counts only for the profile's own collection. Raises `UsageError`
+    for a model that askbook does not know.
     """
     if collection == MANUAL:
         return local_embedding(settings)
@@ -125,10 +121,9 @@ def place_of(part: Embedder | Reranker) -> str:
 def build_embedder(
     settings: Settings, profile: Profile | None = None, collection: str | None = None, *, lazy: bool = False
 ) -> Embedder:
-    """The embedding model of a book (see `embedding_of`). A hosted one is not called.
+    """The embedding model of a book (see `embedding_of`). A hosted one is not called; a `lazy` one is loaded when used.
 
-    With `lazy`, the packaged model is loaded for its first vector only. Raises `UsageError` if a file, a key or an
-    address is not usable. A key is sent only to its service, or to the address in the service's variable.
+    Raises `UsageError` if a file, a key or an address is not usable. A key is sent only to its service's address.
     """
     choice = embedding_of(settings, profile, collection)
     if choice.model == MULTILINGUAL:
@@ -160,10 +155,7 @@ def _is_name(value: Path) -> bool:
 
 
 def _hosted(name: str) -> Embedding | None:
-    """The hosted model of that name, None if there is none.
-
-    A name that is not in `HOSTED` is recognised by its prefix, such as `embed-` or `cohere:`.
-    """
+    """The hosted model of that name, known or with a known prefix, such as `embed-` or `cohere:`; else None."""
     if name in HOSTED:
         return Embedding(name, HOSTED[name].provider)
     prefix = next((known for known in _PREFIXES if name.startswith(known)), None)
@@ -177,14 +169,12 @@ def collection_index(
 ) -> ChunkIndex:
     """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
 
-    `wait` is how long, in seconds, a change of a folder waits for another change.
-
-    Raises `UsageError` for an invalid name.
+    A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
     if server is None:  # only a server holds collections that other programs made
         return open_index(home=settings.home, collection=collection, wait=wait)
-    return open_index(home=settings.home, collection=collection, server=server, layout=_layout_of(profile))
+    return open_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
@@ -195,12 +185,13 @@ def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> C
         return collection_index(settings, book, profile)
     from rag.index.server import ServerIndex
 
-    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_layout_of(profile))
+    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_section_of(profile))
 
 
-def _layout_of(profile: Profile | None) -> Layout:
-    layout = layout_of(profile.book) if profile else Layout()
-    return replace(layout, embedding_model=model_id_of(layout.embedding_model))
+def _section_of(profile: Profile | None) -> BookSection:
+    """What the profile says of its book, with the id of the model that it names."""
+    book = profile.book if profile else BookSection()
+    return book.model_copy(update={"embedding_model": model_id_of(book.embedding_model or "")})
 
 
 def server_of(settings: Settings) -> Server | None:

@@ -53,9 +53,9 @@ class BookRecord(Record):
 
 
 async def list_books(settings: Settings) -> list[BookRecord]:
-    """Every collection, sorted by name, with the manual, and on a server those that profiles name.
+    """Every collection, sorted by name, with the manual, and on a server those of profiles. Nothing is created.
 
-    Nothing is created and nothing is embedded. Raises `RetrievalError` if the index cannot be reached.
+    Raises `RetrievalError` if the index cannot be reached.
     """
     owners = await asyncio.to_thread(_owners, settings)
     stored = await list_collections(home=settings.home, server=server_of(settings))
@@ -65,10 +65,7 @@ async def list_books(settings: Settings) -> list[BookRecord]:
 
 
 async def books_on_offer(settings: Settings, profiles: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The books that can be asked, as JSON data for remote users, who see neither folders nor profiles.
-
-    A collection that another program made is among them if one of `profiles` says how to read it.
-    """
+    """The books that can be asked, as JSON data for remote users; foreign ones if one of `profiles` can read them."""
     shown = {"name", "title", "pages", "passages", "embedding_model", "date"}
     found = [book for book in await list_books(settings) if _can_be_asked(book, profiles)]
     return [book.model_dump(mode="json", include=shown) for book in found]
@@ -99,10 +96,7 @@ async def show_book(settings: Settings, name: str) -> BookRecord:
 
 
 async def delete_book(settings: Settings, name: str) -> BookRecord:
-    """Delete a book, also a broken one, and return what it was. Its conversations stay.
-
-    Raises `UsageError` for an unknown name and for a collection that another program made.
-    """
+    """Delete a book, also a broken one, and return what it was. Raises `UsageError` for an unknown or foreign one."""
     found = await _ours(settings, name, "deleted")
     async with aclosing(collection_index(settings, name)) as index:
         await index.drop()
@@ -110,10 +104,7 @@ async def delete_book(settings: Settings, name: str) -> BookRecord:
 
 
 async def rename_book(settings: Settings, name: str, new: str) -> BookRecord:
-    """Give a book another name, in one step, and return it. Conversations keep the name that they were held with.
-
-    Raises `UsageError` for an unknown name, a name that is taken or reserved, and a collection of another program.
-    """
+    """Give a book another name, in one step, and return it; conversations keep the old one. Raises `UsageError`."""
     if MANUAL in (name, new):
         message = f'The name "{MANUAL}" belongs to {MANUAL_TITLE}.'
         raise UsageError(message, code="reserved_book", hint="Choose another name.")

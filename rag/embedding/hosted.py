@@ -1,7 +1,6 @@
 """Hosted embedding models: Cohere's, and those of any endpoint with OpenAI's wire format.
 
-Every call is billed. So no call is made at construction or to learn a dimension, only to embed texts. Clients have
-timeouts and do not retry; retrying is up to the caller.
+Every call is billed, so texts are all that is sent. Clients have timeouts; retrying is up to the caller.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ _WIDE: Final = 0x2E7F  # scripts beyond it take about one token per letter
 class HostedEmbeddings(Embeddings):
     """An `rag.ports.Embedder` on a service, and a LangChain `Embeddings`. Thread-safe.
 
-    `dimension` is 0 until the first vector for a model that is not in `HOSTED`. A text longer than `max_tokens` is
-    embedded in pieces, and its vector is their mean. Methods that embed return unit vectors, and raise `AskbookError`
-    with a code that begins with "embedding_". `vouched` says that the caller brought the model, and with it the word
-    that it made the vectors of the collection.
+    `dimension` may be 0 until the first vector. A text longer than `max_tokens` is embedded in pieces, and its vector
+    is their mean. Methods that embed return unit vectors, and raise `AskbookError` with a code that begins with
+    "embedding_". `vouched` says that the caller brought the model, as the one that made the collection.
     """
 
     batch_size = BATCH
@@ -142,10 +140,7 @@ def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cohere_wire(model: str, service: Service) -> Wire:
-    """langchain-cohere's embeddings with one request per call, without retries.
-
-    Its retries are nested: three by tenacity for any exception, even a wrong key, with three by the SDK in each.
-    """
+    """langchain-cohere's embeddings with one request per call, without the nested retries of tenacity and the SDK."""
     from cohere import Client
     from langchain_cohere import CohereEmbeddings
 
@@ -187,10 +182,7 @@ def cohere_http_client() -> Any:
 
 
 def openai_wire(model: str, service: Service) -> Wire:
-    """langchain-openai's embeddings, without its retries and its tokenizer.
-
-    `service.base_url` is always set, so no variable of the library can send the key to another address.
-    """
+    """langchain-openai's embeddings, without its retries and its tokenizer, at `service.base_url` and nowhere else."""
     import httpx2
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient

@@ -1,8 +1,7 @@
 """Turn the exceptions of hosted embedding and reranking clients into ours.
 
-Exceptions are recognised by their status and by the names of their classes, so that the clients' libraries need not be
-loaded. None of their texts is passed on: `str` of Cohere's `ApiError` holds the answer's headers and body, and a
-service that rejects a key may repeat it there.
+They are recognised by their status and the names of their classes, so the libraries need not be loaded. Their texts are
+not passed on: they hold headers and bodies, in which a service may repeat a key.
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ Part = Literal["embedding", "rerank"]
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A hosted service: its address, its key, and the variables that hints name.
-
-    Without a `base_url` the client's default address is used.
-    """
+    """A hosted service: its address, if it is not the client's own, its key, and the variables that hints name."""
 
     name: str
     key: SecretStr
@@ -104,10 +100,7 @@ _FAILURES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": 
 
 @contextmanager
 def hosted_faults(part: Part, service: Service) -> Iterator[None]:
-    """Turn every exception of a client in the block into an `AskbookError`.
-
-    It has no cause: a log that prints causes would print a key that the client's exception may repeat.
-    """
+    """Turn every exception of a client in the block into an `AskbookError` without a cause, which could show a key."""
     try:
         yield
     except Exception as failure:
@@ -115,10 +108,7 @@ def hosted_faults(part: Part, service: Service) -> Iterator[None]:
 
 
 def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookError:
-    """Our error for the failure of a call. An `AskbookError` is returned unchanged.
-
-    A code is the part and an ending, such as "embedding_timeout".
-    """
+    """Our error for the failure of a call, with a code such as "embedding_timeout". An `AskbookError` is unchanged."""
     if isinstance(failure, AskbookError):
         return failure
     status = getattr(failure, "status_code", None)

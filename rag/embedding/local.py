@@ -1,14 +1,13 @@
 """Vectors that are made inside the process: no server, no key, no download at run time.
 
 Dense vectors come from an ONNX model. Sparse vectors hold BM25 term weights (Robertson and Zaragoza 2009): a document's
-its saturated term frequencies, a query's a 1.0 for each term. The inverse document frequency changes with every
-ingestion, so Qdrant multiplies it in at search time.
+its saturated term frequencies, a query's a 1.0 for each term. Qdrant multiplies the inverse document frequency in at
+search time.
 
-The packaged model stores its weights as 8-bit integers with a scale for each row or column, and its graph begins by
-unfolding all of them to 32 bits: `Cast`, then `Mul`. onnxruntime does that once, when it loads the model, and keeps the
-result. Half of the weights are tables, of which `Gather` takes the rows of a text's tokens, a few of 31,000. So the
-graph is changed before onnxruntime reads it: it takes the rows first, and unfolds only these. The vectors stay exactly
-the same. A model is a message of Protocol Buffers. Only its nodes are read and written; weights are copied as bytes.
+The packaged model has 8-bit weights, which its graph unfolds to 32 bits: `Cast`, then `Mul`. onnxruntime does that when
+it loads the model. Half of the weights are tables, of which `Gather` takes a few rows. So the graph is changed before
+it is read: it takes the rows first, and unfolds only these. The vectors stay exactly the same. A model is a message of
+Protocol Buffers. Only its nodes are read and written; weights are copied as bytes.
 """
 
 from __future__ import annotations
@@ -47,12 +46,11 @@ _LENGTHS: Final = {1: 8, 5: 4}  # bytes of a number, by its wire type
 
 
 class OnnxEmbeddings(Embeddings):
-    """A `rag.ports.TokenEmbedder` on onnxruntime, and a LangChain `Embeddings`.
+    """A `rag.ports.TokenEmbedder` on onnxruntime, and a LangChain `Embeddings`. Thread-safe.
 
     `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
-    files once (60 MB, a fifth of a second), however many objects use them. Thread-safe: onnxruntime sessions and
-    tokenizers may be shared. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has
-    another hash; with `lazy`, the packaged model is loaded for the first vector, and raises then.
+    files once. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash; with
+    `lazy`, the packaged model is loaded for the first vector, and raises then.
     """
 
     batch_size = 32  # texts per step of a progress bar, about two seconds
@@ -80,10 +78,7 @@ class OnnxEmbeddings(Embeddings):
         return self._load()
 
     def count_tokens(self, text: str) -> int:
-        """The word pieces of the text, without [CLS] and [SEP]; the model sees the first `max_tokens` of them.
-
-        No word piece reaches over the end of a line, so a text has as many as its lines.
-        """
+        """The word pieces of the text, counted line by line, without [CLS] and [SEP]; only `max_tokens` are seen."""
         return sum(_count(self._vocabulary, line) for line in text.split("\n"))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -351,11 +346,10 @@ def _field(number: int, content: bytes | memoryview) -> bytes:
 
 
 class Bm25Encoder:
-    """A `rag.ports.SparseEncoder` on Qdrant's BM25, with its tokenizer, stop words and Snowball stemmers.
+    """A `rag.ports.SparseEncoder` on Qdrant's BM25, for a Snowball language, in lower case. Thread-safe.
 
     The tokenizer cuts `UV_INDEX_URL` into words that half a book has, so such a name is a term of its own beside them.
-    `language` is the English name of a Snowball language, in lower case. Raises `UsageError` for an unknown one.
-    Thread-safe.
+    Raises `UsageError` for an unknown language.
     """
 
     def __init__(self, language: str = "english") -> None:

@@ -31,11 +31,10 @@ _SELECT: Final = "SELECT text, vector FROM vectors WHERE model = ?"
 
 
 class SqliteVectorCache:
-    """A SQLite file of float32 vectors, keyed by model id and the SHA-256 of the text.
+    """A SQLite file of float32 vectors, keyed by model id and the SHA-256 of the text, for threads and processes.
 
-    Several threads and processes may use it at once. A broken file, or one of another program, is renamed to
-    `<name>.broken`, and a new one is made. While another process keeps the file locked, or the disk is full, reads find
-    nothing and writes are dropped: that costs only time. Raises `UsageError` if the file cannot be opened or written.
+    A broken file, or one of another program, is renamed to `<name>.broken`. While the file is locked, or the disk is
+    full, reads find nothing and writes are dropped. Raises `UsageError` if the file cannot be opened or written.
     """
 
     def __init__(self, path: Path) -> None:

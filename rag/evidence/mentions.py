@@ -51,10 +51,14 @@ _BARE: Final = re.compile(
     r"|\w[\w-]*\.(?:rs|py|toml|json|yaml|yml|xml|js|jsx|ts|tsx|md|mdx|sh|txt|cfg|lock|html|css|urdf|cpp|launch)\b"
     r")"
 )
-# What a command installs, unless a noun follows: "install third-party packages".
+# What is installed, unless a noun follows: "install third-party packages". Behind the name of a tool it is a command.
 _PACKAGE: Final = re.compile(
-    r"\b(?i:install|pull|clone)\s+(?:-\S+\s+)*([a-z][\w.]*(?:[-/][a-z\d][\w.]*)*[-/][a-z\d]\w*)"
-    r"(?=\W*$|[.,;:)]|\s+(?:on|in|with|from|to|and|or|for|by|using|before|after|first|then)\b)"
+    r"(?:\b(?P<tool>pip[3x]?|uv|poetry|conda|mamba|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt|apt-get|dnf|yum|apk|snap|"
+    r"choco|winget|docker|podman|helm)\s+(?:(?:pip|tool)\s+)?)?\b(?i:install|pull|clone|(?(tool)(?:add|get)|(?!)))\s+"
+    r"(?:-\S+\s+)*[\"'“‘]?@?"
+    r"(?P<names>[a-z][\w.]*(?:[-/][a-z\d][\w.]*)*(?<!\.)(?:\s+[a-z][\w.]*(?:[-/][a-z\d]\w*)+)*)"
+    r"(?:\[[\w,-]+\])?(?:[=<>~!@]=?[\w.*]*\w)?[\"'”’]?"
+    r"(?=\W*$|[.,;)]|:(?!//)|\s+-|\s+(?:on|in|with|from|to|and|or|for|by|using|before|after|first|then)\b)"
 )
 _DATE: Final = re.compile(r"\b(\d\d?)[/.](\d\d?)[/.](\d{4})\b")
 _CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
@@ -126,13 +130,18 @@ class Mentions:
                 yield absent("address", address, near=near)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
             if not _holds(self._cited, word):
-                parts = LETTERS.findall(word.casefold())  # it may have been put together from them
-                near = any(len(part) >= SHORTEST for part in parts)
-                near = near and all(any(part in one.parts for one in self._all) for part in parts)
-                yield absent("code", word, near=near or _holds(self._all, word))
-        for package in _PACKAGE.findall(_CODE.sub(" ", sentence)):
-            if not _holds(self._cited, package):
-                yield absent("code", package, near=True)
+                yield absent("code", word, near=self._is_near(word))
+        for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
+            for package in found["names"].split():
+                is_name = re.search("[-/]", package) or (found["tool"] and not is_english(package))
+                if is_name and not _holds(self._cited, package):
+                    yield absent("code", package, near=not found["tool"] or self._is_near(package))
+
+    def _is_near(self, word: str) -> bool:
+        """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
+        parts = LETTERS.findall(word.casefold())
+        named = any(len(part) >= SHORTEST for part in parts)
+        return (named and all(any(part in one.parts for one in self._all) for part in parts)) or _holds(self._all, word)
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.

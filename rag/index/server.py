@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
 from rag.errors import RetrievalError
 from rag.index import server_versions, vector_store
-from rag.index.collection_schema import CollectionSchema, Layout, record_of, schema_of
+from rag.index.collection_schema import CollectionSchema, record_of, schema_of
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection, not_ours
 from rag.index.points import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
 from rag.index.server_requests import INDEXED, ServerHits, ServerSearch, quantization
 from rag.index.server_versions import worth_copying
+from rag.profiles.schema import BookSection
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -48,12 +49,12 @@ class ServerIndex:
         *,
         address: str = "in this process",
         sync_client: Callable[[], QdrantClient] | None = None,
-        layout: Layout | None = None,
+        layout: BookSection | None = None,
     ) -> None:
         self.collection = collection
         self.sync_client = sync_client
         self.address = address
-        self.layout = layout or Layout()
+        self.layout = layout or BookSection()
         self._client = client
 
     async def info(self) -> IndexInfo | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from copy import copy
 from functools import cache
 from itertools import islice
@@ -212,16 +211,11 @@ def _note_lone_images(element: Tag) -> None:
             image["data-alone"] = ""
 
 
-def _classes(element: Tag) -> Iterator[str]:
-    """The classes of a block of code and of the elements just around and inside it, nearest first."""
+def _language(element: Tag) -> str:
+    """The language of a block of code, by its class or that of an element just inside or around it."""
     inner = element.find("code")
     around = [element, *([inner] if inner is not None else []), *list(element.parents)[:3]]
-    for one in around:
-        yield from class_names(one)
-
-
-def _language(element: Tag) -> str:
-    for name in _classes(element):
+    for name in (name for one in around for name in class_names(one)):
         found = _LANGUAGE.match(name)
         if found and found[1].lower() not in _NO_LANGUAGE:
             return found[1].lower()

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -25,7 +26,6 @@ from rag.ingest.report import (
     IngestFailure,
     IngestProgress,
     IngestReport,
-    SourceSummary,
     Step,
 )
 from rag.ingest.titles import book_title
@@ -274,12 +274,9 @@ class Ingestion:
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
-        done = 0
-        for points in (iter(first), rest):
-            for point in points:
-                yield point
-                done += 1
-                self._tell("write", done, total)
+        for done, point in enumerate(chain(first, rest), 1):
+            yield point
+            self._tell("write", done, total)
 
     async def verify(self) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
@@ -326,13 +323,20 @@ class Ingestion:
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self.embedder.model_id,
-            documents=DocumentCounts.of(plan, len(failures)),
+            documents=DocumentCounts(
+                added=len(plan.documents_added),
+                changed=len(plan.documents_changed),
+                unchanged=len(plan.documents_unchanged),
+                deleted=len(plan.documents_deleted),
+                failed=len(failures),
+                empty=plan.empty,
+            ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._vectors.missing),
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.model_validate(one, from_attributes=True) for one in self._sources.loaded],
+            sources=[one.summary() for one in self._sources.loaded],
         )
 
 

@@ -77,10 +77,7 @@ def _as_text(value: Any) -> str:
 
 
 def start_log(form: LogForm) -> None:
-    """Write the records of the logger `askbook` to standard error from now on, in this form. Done again, it changes it.
-
-    A program of its own that uses askbook sets up logging itself, and gets the records like any others.
-    """
+    """Write the records of the logger `askbook` to standard error from now on. Done again, it changes the form."""
     for handler in [one for one in log.handlers if isinstance(one.formatter, LineFormatter)]:
         log.removeHandler(handler)
     if form == "off":

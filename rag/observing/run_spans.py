@@ -1,7 +1,6 @@
-"""The runs of a turn as spans of OpenTelemetry, named and described by its conventions for generative AI.
+"""The runs of a turn as spans of OpenTelemetry, by opentelemetry.io/docs/specs/semconv/gen-ai/.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/: `gen_ai.*` are their attributes; other facts are under `askbook.*`.
-Prompts, answers, passages and questions, which the conventions allow as options, are left out.
+Facts that it does not name are under `askbook.*`. Prompts, answers, passages and questions are left out.
 """
 
 from __future__ import annotations
@@ -78,11 +77,7 @@ def _attributes(run: Run) -> dict[str, Any]:
 
 
 def start_exporter() -> None:
-    """Send spans where the variables of OpenTelemetry say, unless this program has set up a provider already.
-
-    `OTEL_EXPORTER_OTLP_ENDPOINT` is the collector and `OTEL_SERVICE_NAME` the service. Without an endpoint nothing is
-    sent.
-    """
+    """Send spans where the variables of OpenTelemetry say, if they do, unless this program has a provider already."""
     from opentelemetry.sdk.trace import TracerProvider
 
     endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

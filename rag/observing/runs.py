@@ -1,7 +1,6 @@
 """LangChain's callbacks as begun and ended runs: a turn, its nodes, and their searches, tools and model calls.
 
-LangGraph hands the callbacks of a run's configuration to every node, and these hand them on. Only names, ids, counts
-and times of a run are kept: the texts that the callbacks bring are never read.
+Only names, ids, counts and times of a run are kept: the texts that the callbacks bring are never read.
 """
 
 from __future__ import annotations
@@ -56,10 +55,7 @@ class Run:
 
 
 class RunObserver(BaseCallbackHandler):
-    """A callback handler that tells a subclass of each run that begins and ends.
-
-    A run that nothing ended, because its turn was cancelled, ends with the turn.
-    """
+    """Tells a subclass of each run that begins and ends. What a cancelled turn leaves open ends with the turn."""
 
     run_inline = True  # in the task of the run, and so in order
 

@@ -30,10 +30,7 @@ class EffectiveValue(NamedTuple):
 
 
 def effective(name: str, settings: Settings) -> list[EffectiveValue]:
-    """Every value of the profile in this process, each from a variable, a file or a default.
-
-    No API key is among them: a profile holds only the name of the variable with the key.
-    """
+    """Every value of the profile in this process with its source. API keys are not among them."""
     profile = profile_of(settings, name)
     layers, overrides = read_layers(name, profile_folders(settings)), _overrides(settings)
     return [

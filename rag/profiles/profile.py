@@ -1,7 +1,4 @@
-"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`.
-
-A file may extend another one; those of the user's folder may need the user's trust.
-"""
+"""Profiles: the settings of one tutor, as data in `profiles/NAME.toml`, which may extend another file."""
 
 from __future__ import annotations
 
@@ -15,20 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import UsageError
-from rag.profiles.schema import (
-    AnswerSection,
-    BookSection,
-    BudgetSection,
-    LimitsSection,
-    Line,
-    MemorySection,
-    ModelSection,
-    PromptSection,
-    RetrievalSection,
-    Section,
-    Text,
-    ToolSection,
-)
+from rag.profiles import schema
 from rag.settings import Settings
 from rag.system.trusted_files import is_trusted, untrusted
 from rag.types import CitationStyle, GroundingMode
@@ -40,22 +24,22 @@ _MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
 
 
-class Profile(Section):
+class Profile(schema.Section):
     """The instructions and limits of one tutor. Immutable; `overridden` returns a changed copy."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    display_name: Line | None = None
-    description: Line
-    instructions: Text
-    model: ModelSection = ModelSection()
-    prompt: PromptSection = PromptSection()
-    retrieval: RetrievalSection = RetrievalSection()
-    tool: ToolSection | None = None
-    answer: AnswerSection = AnswerSection()
-    limits: LimitsSection = LimitsSection()
-    budget: BudgetSection | None = None
-    memory: MemorySection = MemorySection()
-    book: BookSection = BookSection()
+    display_name: schema.Line | None = None
+    description: schema.Line
+    instructions: schema.Text
+    model: schema.ModelSection = schema.ModelSection()
+    prompt: schema.PromptSection = schema.PromptSection()
+    retrieval: schema.RetrievalSection = schema.RetrievalSection()
+    tool: schema.ToolSection | None = None
+    answer: schema.AnswerSection = schema.AnswerSection()
+    limits: schema.LimitsSection = schema.LimitsSection()
+    budget: schema.BudgetSection | None = None
+    memory: schema.MemorySection = schema.MemorySection()
+    book: schema.BookSection = schema.BookSection()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -81,10 +65,7 @@ class Profile(Section):
         max_turns: int | None = None,
         model: str | None = None,
     ) -> Self:
-        """A copy with the given values; None keeps the profile's.
-
-        A given `top_k` also sets `neighbours` to 0, so it is the total number of passages.
-        """
+        """A copy with the given values; None keeps the profile's. `top_k` is then the number of all passages."""
         changes: dict[str, dict[str, Any]] = {
             "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
             "retrieval": {"top_k": top_k, "score_threshold": score_threshold} | ({"neighbours": 0} if top_k else {}),
@@ -112,8 +93,7 @@ class Profile(Section):
 def load_profile(name: str, folders: Sequence[Path] = (FOLDER,)) -> Profile:
     """Read and check `NAME.toml` and the files that it extends; a later folder hides an earlier one.
 
-    Raises `UsageError` with one line: for an unknown name the names that exist, for a broken file the file, the key,
-    the value and what is allowed.
+    Raises `UsageError` for an unknown name, and for a broken file with the key, the value and what is allowed.
     """
     return _validated(name, read_layers(name, folders))
 
@@ -235,10 +215,7 @@ def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
 
 
 def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
-    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
-
-    A file that extends its own name extends the file that it hides in an earlier folder.
-    """
+    """The file of a profile that the last of `taken` extends: of its own name, the one that it hides."""
     candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(str(name)) else []
     found = [path for path in candidates if path.is_file()]
     extending = taken[-1] if taken else None
@@ -282,10 +259,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def check_endpoint(layer: Layer) -> None:
-    """Raise `UsageError` unless the file names both the address and the variable of its key, or neither.
-
-    With the address alone, a file would send the key of the profile that it extends to another host.
-    """
+    """Raise `UsageError` if the file names an address without its key, which would get the extended profile's."""
     model = layer.data.get("model")
     if isinstance(model, Mapping) and ("base_url" in model) != ("api_key_env" in model):
         problem = "base_url and api_key_env are only allowed together, in one file"

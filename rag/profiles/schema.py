@@ -65,8 +65,7 @@ class KeyForm(Section):
 class ModelSection(Section):
     """The chat model, at OpenAI or at `base_url` with the key in the variable `api_key_env`.
 
-    `fallback` is a model of the same endpoint that answers when the first one fails. `judge` is a model that judges the
-    answers; by default the answering model does.
+    `fallback` is a model of the same endpoint, for failures. `judge` judges the answers; by default `name` does.
     """
 
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
@@ -115,10 +114,7 @@ class PromptSection(Section):
 
 
 class RetrievalSection(Section):
-    """The search. At most `neighbours` passages next to the best ones are added to the `top_k`.
-
-    With `followup` "rewrite" a model rewrites follow-up questions, and the rewrite is searched too.
-    """
+    """The search. `neighbours` are added to the `top_k`. With `followup` "rewrite" a rewrite is searched too."""
 
     top_k: TopK = 5
     neighbours: Annotated[int, Field(ge=0, le=10)] = 0
@@ -175,11 +171,7 @@ class MemorySection(Section):
 
 
 class PayloadSection(Section):
-    """The payload fields of a collection that askbook did not create.
-
-    A value is a path into the payload, with keys separated by dots, or a list of paths to try in order. A field without
-    a path stays empty.
-    """
+    """The payload fields of a collection that askbook did not create: paths to try, with dots between the keys."""
 
     text: Annotated[FieldPaths, Field(min_length=1)]
     title: FieldPaths = ()
@@ -195,8 +187,7 @@ class PayloadSection(Section):
 class BookSection(Section):
     """The book. `collection` is used with a Qdrant server; `embedding_model` is the model that encoded it.
 
-    `vector`, `sparse_vector` and `payload` say how to read a collection that askbook did not create. `quantization`
-    applies when askbook creates one.
+    `vector`, `sparse_vector` and `payload` are for a collection that askbook did not create, `quantization` for others.
     """
 
     collection: Text | None = None
@@ -271,10 +262,7 @@ class ToolErrors(Section):
 
 
 class ToolSection(Section):
-    """The search tool that the model may call. A profile without this section offers no tool.
-
-    Without `result`, the tool's answer is the passages in the format of the prompt.
-    """
+    """The search tool, which a profile may lack. Without `result`, its answer is passages as in the prompt."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "search_book"
     description: Text = "Search the book."

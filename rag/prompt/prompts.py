@@ -1,7 +1,6 @@
 """Builds the prompt of a turn, and fits it into the model's context window.
 
-The system prompt and the question are always kept. If the rest is too long, whole turns are dropped first, oldest
-first, then passages, lowest score first.
+If it is too long, whole turns are dropped first, oldest first, then passages, lowest score first.
 """
 
 from __future__ import annotations
@@ -60,10 +59,7 @@ _LEAST_ANSWER: Final = 64
 
 
 def system_prompt(profile: Profile) -> str:
-    """The profile's instructions, then the marker rule if the profile wants it.
-
-    `{refusal}` becomes the refusal sentence and `{language}` the rule about the language of the answer.
-    """
+    """The profile's instructions, with `{refusal}` and `{language}` filled in, and the marker rule if it is wanted."""
     text = profile.instructions.strip()
     if profile.answer.marker_rule:
         tool = _offered_tool(profile)
@@ -93,10 +89,7 @@ def build_prompt(
     history: Sequence[AnsweredQuestion] = (),
     exchange: Sequence[AnyMessage] = (),
 ) -> list[BaseMessage]:
-    """System prompt, earlier turns, passages and question, then this turn's tool calls with their results.
-
-    Passages in a tool result are not repeated before the question.
-    """
+    """System prompt, earlier turns, passages that no result has, question, then tool calls with their results."""
     in_results = passages_in_results(exchange)
     block = format_passages([passage for passage in passages if passage.number not in in_results], new_boundary())
     messages: list[BaseMessage] = [SystemMessage(system_prompt(profile))]
@@ -160,9 +153,8 @@ def fit(
 ) -> Fitted:
     """The newest turns and best passages that fit into `window` tokens with the system prompt and the question.
 
-    `budget` limits each part; without it, passages take all that is left. Raises `AskbookError` (`context_overflow`) if
-    there is no room for an answer of 64 tokens and one passage. With `enough` no passage is required, because other
-    passages are elsewhere in the prompt.
+    `budget` limits each part. Raises `AskbookError` (`context_overflow`) if there is no room for an answer of 64 tokens
+    and one passage, which `enough` passages elsewhere in the prompt replace.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))

@@ -61,10 +61,7 @@ def read_arguments(tool: ToolSection, args: Any) -> SearchArguments | str:
 
 
 def tool_answer(tool: ToolSection, passages: Sequence[Passage], seen: int, search: Retrieval) -> str:
-    """The answer to a successful search.
-
-    `passages` are its results, best first, each with its number in this turn. Numbers up to `seen` were given before.
-    """
+    """The answer to a successful search with these results. Passages up to number `seen` were given before."""
     if tool.result is None:
         return _as_passages(passages, seen)
     results = [_record(passage, rank, tool.result.fields) for rank, passage in enumerate(passages, 1)]

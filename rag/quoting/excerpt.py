@@ -94,10 +94,7 @@ def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
 
 
 def _asked_entries(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> list[int]:
-    """The one or two entries of a long list or table that hold what is asked for, if the others do not.
-
-    A question that asks for a list must have nearly all its words in them.
-    """
+    """The one or two entries of a long list or table that hold what is asked for, if the others do not."""
     body = [i for i in wanted if i >= block.lead]
     short = not body or len(block.text) < LONGEST / 2
     if short or block.form not in ("list", "table") or reading.shape.comparison:
@@ -153,10 +150,7 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
 
 
 def _heads(block: QuoteBlock, entries: Sequence[Sequence[int]], room: int) -> list[int]:
-    """The beginning of each item of a short list, and of the best items as much as there is room for.
-
-    None if the beginnings alone are too long.
-    """
+    """The beginning of each item of a short list if they fit, and of the best items as much as there is room for."""
     kept = [entry[0] for entry in entries]
     room -= sum(len(block.units[i].text) for i in kept)
     if room < 0 or len(kept) > FEW:
@@ -203,10 +197,7 @@ def _entries(block: QuoteBlock, body: Sequence[int]) -> list[list[int]]:
 
 
 def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[str]:
-    """The pieces of an answer, one for each line of the blocks, and one for each table.
-
-    `wanted` are the terms by which the part of a long program is chosen.
-    """
+    """The pieces of an answer, one for each line, or table. `wanted` are the terms that choose a part of a program."""
     pieces: list[str] = []
     previous: Line | None = None
     for block in quoted:

@@ -79,10 +79,7 @@ def read(
     said: str = "",
     follow_up: str = "",
 ) -> Reading:
-    """Score the blocks of the passages.
-
-    Blocks that the earlier answers in `said` quote are not ranked, except those that have all terms of the follow-up.
-    """
+    """Score the blocks of the passages. Those that earlier answers in `said` quote need all terms of the follow-up."""
     answered, own = " ".join(said.split()), terms(follow_up)
     cut = runs(passages)
     every = [block for found in cut for block in found]
@@ -111,11 +108,7 @@ def read(
 
 
 def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
-    """The blocks, best first, led by the best one of the best section.
-
-    What code is worth must not choose the section: code that has little to do with the question would come before a
-    section that answers it in prose.
-    """
+    """The blocks, best first, led by the best one of the best section, which code alone does not choose."""
     sections: dict[tuple[int, int], list[QuoteBlock]] = {}
     for block in ranked:
         sections.setdefault((block.run, block.section), []).append(block)
@@ -161,10 +154,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
 
 
 def _direction(block: QuoteBlock, reading: Reading) -> float:
-    """What a block gains or loses by what it does with its subject: adds or removes it, turns it on or off.
-
-    Of a question about what shall not be, the sentence counts that says so of the question's terms.
-    """
+    """What a block gains or loses by what it does with its subject: adds or removes it, turns it on or off."""
     asked = directions(reading.question)
     wanted = {one for one in asked if -one not in asked}
     there = directions(f"{block.heading}.\n{block.text}") if wanted else frozenset()
@@ -266,10 +256,7 @@ def add_meaning(
     quotable: Sequence[QuoteBlock],
     embedder: Embedder,
 ) -> None:
-    """Add to the scores the cosines of all headings, and of the best quotable blocks their own.
-
-    With an embedder that gives the vectors of tokens, the terms are compared with the best blocks one by one.
-    """
+    """Add to the scores the cosines of all headings and of the best quotable blocks, and those of their terms."""
     tokens = embedder.embed_tokens([question])[0] if isinstance(embedder, TokenEmbedder) else None
     query = tokens.vector if tokens else embedder.embed_query(question)
     _add_paths(query, passages, embedder)
@@ -300,10 +287,7 @@ def _compare(
     wanted: Sequence[Term],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Set the cosines of the blocks, and how well each matches the term that it matches least.
-
-    A term that a block holds is matched at least by `HELD`, also where it stands behind what is embedded.
-    """
+    """Set the cosines of the blocks, and how well each matches its worst term; a term that it holds counts `HELD`."""
     cosines = _cosines(asked.vector, [each.vector for each in vectors])
     for block, cosine, matches in zip(candidates, cosines, term_matches(asked, places, vectors), strict=True):
         block.cosine = cosine

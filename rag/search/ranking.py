@@ -61,10 +61,7 @@ def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str)
 
 
 def contexts(question: str, history: Sequence[AnsweredQuestion]) -> list[str]:
-    """The question joined with the first question, and with the beginning of the last answer; none without a history.
-
-    `history` holds the answered questions so far, oldest first, without refused and failed turns.
-    """
+    """The question joined with the first question, and with the beginning of the last answer, if there are any."""
     if not history:
         return []
     earlier = dict.fromkeys((history[0].question.strip(), _beginning(history[-1].answer)))
@@ -78,10 +75,7 @@ def _beginning(answer: str) -> str:
 
 
 def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Query]:
-    """The queries with their weights, in the order of `texts`: the raw question, its contexts, its rewrite.
-
-    The legs of `matches` are the raw question's dense leg, its sparse leg, and the dense leg of each other text.
-    """
+    """The queries of `texts` with their weights. The legs are those of the texts; the sparse one is the second."""
     import numpy as np
 
     columns = [column for column in range(len(matches.legs)) if column != WORDS]
@@ -176,10 +170,7 @@ class Ranking:
 
 
 def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
-    """What the queries found, in the order of the fused scores.
-
-    What only a query without weight found is left out.
-    """
+    """What the queries found, in the order of the fused scores, without what only a query without weight found."""
     import numpy as np
 
     weights = np.array([query.weight for query in queries])
@@ -203,8 +194,7 @@ def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
 class Fingerprint:
     """What a text is compared by: its words, its shingles (runs of three words), and its marks.
 
-    A mark is a word with a digit or more than one capital. Shingles and marks are worked out when a comparison needs
-    them, which it seldom does.
+    A mark is a word with a digit or more than one capital. Shingles are seldom needed, so they are made late.
     """
 
     def __init__(self, text: str) -> None:
@@ -222,10 +212,7 @@ class Fingerprint:
         return frozenset(zip(*(small[start:] for start in range(min(SHINGLE, len(small)))), strict=False))
 
     def same(self, other: Fingerprint) -> bool:
-        """Whether two texts are duplicates: they resemble each other (Broder 1997) and have the same marks.
-
-        Instructions for two versions of a program may differ in one digit, which is the one that was asked for.
-        """
+        """Whether two texts resemble each other (Broder 1997) and have the same marks, such as digits of a version."""
         # Each word of its own is in a shingle of its own, and a shingle has three words. So a text that resembles
         # another one can have only so many; most texts differ by more, which spares their shingles.
         most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._small), len(other._small))
@@ -243,8 +230,7 @@ def _is_mark(word: str) -> bool:
 def joined(candidates: Sequence[Candidate], chunks: Mapping[str, Chunk], most: int) -> list[Candidate]:
     """The candidates, with the outcome "neighbour" in place of "beyond_k" for at most `most`, the best first.
 
-    `chunks` holds the candidates' chunks by id. A neighbour stands directly before or after a kept passage on its page,
-    and is not a duplicate of a kept passage or of another neighbour.
+    A neighbour stands directly before or after a kept passage on its page, and is no duplicate. `chunks` go by id.
     """
     kept = [chunks[candidate.chunk_id] for candidate in candidates if candidate.outcome == "kept"]
     beside = [(*_page(chunk), chunk.chunk_index + step) for chunk in kept[:BESIDE] for step in (-1, 1)]

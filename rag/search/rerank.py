@@ -26,8 +26,7 @@ async def reranked(
 ) -> list[Candidate]:
     """The candidates that reach the threshold in the reranker's order, the first `k` of them kept, then the others.
 
-    `chunks` holds the candidates' chunks by id. Scores do not change. With fewer than two candidates that reach
-    the threshold, nothing is requested and nothing changes. Raises `AskbookError` when the reranker fails.
+    Scores do not change. Fewer than two need no request. Raises `AskbookError` when the reranker fails.
     """
     # By text: one that is in the book twice is sent once and kept once.
     passed = {chunks[c.chunk_id].text: c for c in reversed(candidates) if c.outcome in ("kept", "beyond_k")}
@@ -43,10 +42,7 @@ async def reranked(
 
 
 class CohereReranker:
-    """A `rag.ports.Reranker` on Cohere. Thread-safe; nothing is called at construction.
-
-    Raises `AskbookError` with a code that begins with "rerank_".
-    """
+    """A `rag.ports.Reranker` on Cohere, thread-safe. Raises `AskbookError` with a code that begins with "rerank_"."""
 
     model_id = MODEL
 

@@ -1,7 +1,4 @@
-"""From a question to numbered passages: hybrid search, fusion, threshold, reranking.
-
-Nodes search through a LangChain retriever, so that traces show queries and documents, and other chains can use it.
-"""
+"""From a question to numbered passages: hybrid search, fusion, threshold, reranking, as a LangChain retriever."""
 
 from __future__ import annotations
 
@@ -38,8 +35,7 @@ _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value
 def parse_filter(text: str | None) -> Where | None:
     """A filter on a field (`title:ROS`) or, without a field, on the beginning of the address; None for an empty text.
 
-    Raises `UsageError` for a field that is not in `FIELDS`, for a field without a value, and for a text that is too
-    long or not Unicode.
+    Raises `UsageError` for an unknown field, for one without a value, and for a text that is too long or not Unicode.
     """
     written = (text or "").strip()
     if len(written) > LONGEST_FILTER or any("\ud800" <= c <= "\udfff" for c in written):
@@ -104,11 +100,10 @@ class Retriever:
         rewrite: str = "",
         neighbours: int = 0,
     ) -> Found:
-        """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; there may be none.
+        """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; then the `neighbours`.
 
-        At most `neighbours` passages that stand beside them follow (see `rag.search.ranking`). `history` and `rewrite`
-        give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no collection ("no_index"),
-        if other models encoded it ("embedding_mismatch"), or if the search fails.
+        `history` and `rewrite` give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no
+        collection ("no_index"), if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
         if where is None and about_book(question) and (whole := await overview(self._index)):
@@ -124,10 +119,7 @@ class Retriever:
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
-        """The words of the book in lower case, read at the first call and again when the book has grown or shrunk.
-
-        Of a very large book they are the words of `VOCABULARY_CHUNKS` chunks from all over it.
-        """
+        """The words of the book, or of `VOCABULARY_CHUNKS` chunks, in lower case; read again when its size changes."""
         entries = await self._index.entries()
         if self._words is None or self._words[0] != len(entries):
             ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
@@ -172,10 +164,7 @@ class Retriever:
             raise better from None
 
     def _gated(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> Gated:
-        """The best of what was found, by fused score.
-
-        Chunks are read in blocks until the `k` to keep are known. A reranker may choose any, so all are read for it.
-        """
+        """The best of what was found, by fused score, read in blocks until `k` are kept; all for a reranker."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
         block = total if self._reranker is not None else max(SHOWN, k)
@@ -252,10 +241,7 @@ def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Cand
 
 
 class BookRetriever(BaseRetriever):
-    """A `rag.ports.Searcher` as a `BaseRetriever`. `options` are the keyword arguments of `Searcher.retrieve`.
-
-    Only asynchronous. A document's metadata are the fields of its passage, `score` among them.
-    """
+    """A `rag.ports.Searcher` as an asynchronous `BaseRetriever`. `options` are the arguments of its `retrieve`."""
 
     searcher: Any
     options: dict[str, Any]

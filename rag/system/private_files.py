@@ -37,8 +37,7 @@ def write_private(path: Path, text: str) -> None:
 def close_to_others(path: Path) -> None:
     """Take every permission on an existing folder from other users.
 
-    A folder that has other uses is left as it is: another user's, a link, one with the sticky bit such as /tmp, and one
-    that contains the user's home or the current folder.
+    One that has other uses is left as it is: another user's, a link, /tmp, the home or the current folder.
     """
     try:
         found = path.lstat()
@@ -53,11 +52,7 @@ def close_to_others(path: Path) -> None:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise `RetrievalError` if the folder's disk has fewer than `needed` bytes free.
-
-    Call it before the engine writes: its files are mapped into memory, and when the disk fills up under a mapped file
-    the process is killed without a message (SIGBUS).
-    """
+    """Raise `RetrievalError` unless `needed` bytes are free: a full disk kills a process that maps files."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         message = f"The index needs about {needed / 1e6:,.0f} MB in {folder}, and {free / 1e6:,.0f} MB are free."
@@ -65,10 +60,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def try_lock(path: Path) -> int | None:
-    """The descriptor of the file, made if it is missing and locked; None if another process has the lock.
-
-    The lock ends when the descriptor is closed; the operating system does that for a dead process. Raises `OSError`.
-    """
+    """The descriptor of the file, locked until it is closed; None if another process has it. Raises `OSError`."""
     import portalocker
 
     while True:

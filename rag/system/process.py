@@ -1,5 +1,4 @@
-"""This process: Ctrl-C while it starts, what the user typed to start it, its version, its optional
-libraries, memory it gives back.
+"""This process: Ctrl-C while it starts, how it was started, its version and libraries, memory it gives back.
 
 Imports next to nothing, since it protects the imports of everything else.
 """
@@ -21,10 +20,7 @@ PACKAGE = "askbook"
 
 
 def leave_on_interrupt() -> None:
-    """Let Ctrl-C end the program at once and quietly, with exit code 130, until `raise_on_interrupt`.
-
-    A program that ignores Ctrl-C goes on ignoring it.
-    """
+    """Let Ctrl-C, unless it is ignored, end the program at once with exit code 130, until `raise_on_interrupt`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
@@ -40,10 +36,7 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 def program() -> str:
-    """What the user types before a command: `python run.py` in a checkout, `askbook` where the package is installed.
-
-    Modules of the installed package have names that begin with `askbook.`.
-    """
+    """What the user types before a command: `python run.py` in a checkout, `askbook` in the installed package."""
     if sys.argv and sys.argv[0].endswith(f"{PACKAGE}/__main__.py"):
         return f"python -m {PACKAGE}"
     return PACKAGE if __name__.startswith(f"{PACKAGE}.") else CHECKOUT
@@ -72,10 +65,7 @@ def as_packaged(text: str) -> str:
 
 
 def need(library: str, extra: str, wanted: str) -> None:
-    """Raise `UsageError` unless the library is installed, which `pip install "askbook[EXTRA]"` does.
-
-    `wanted` names the setting that needs it.
-    """
+    """Raise `UsageError` unless the library of the extra is installed, which what is `wanted` needs."""
     if not _is_installed(library):
         from rag.errors import UsageError
 
@@ -84,10 +74,9 @@ def need(library: str, extra: str, wanted: str) -> None:
 
 
 def onnx_runtime() -> Any:
-    """Load onnxruntime with its telemetry turned off.
+    """Load onnxruntime with its telemetry turned off, unless the user has set the variable.
 
-    The variable is read once, when the library is loaded. Without it the library writes a device id and a store of
-    events to the user's cache folder, and knows an address to send them to. A value set by the user is kept.
+    It reads the variable once. Without it, it writes a device id to the cache folder and knows an address to send to.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
