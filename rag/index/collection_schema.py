@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from rag.book import Chunk, IndexInfo
+from rag.book import Chunk, IndexInfo, titles_above
 from rag.errors import RetrievalError
 from rag.index.points import CONTENT, DENSE, METADATA, SPARSE
 from rag.profiles.schema import BookSection, PayloadSection
@@ -158,12 +158,13 @@ class FieldMap(PayloadSection):
         file = _text(_first(values, self.source_file_path))
         url = _text(_first(values, self.url)) or file
         heading = _text(_first(values, self.heading))
+        title = _text(_first(values, self.title)) or _last_part(url) or heading or "Untitled"
         return Chunk(
             id=str(id),
             text=text,
-            title=_text(_first(values, self.title)) or _last_part(url) or heading or "Untitled",
+            title=title,
             heading=heading,
-            breadcrumb=_text(_first(values, self.breadcrumb)),
+            breadcrumb=_text(_first(values, self.breadcrumb)) or (titles_above(title, heading) if heading else ""),
             url=url,
             anchor="",
             source="",

@@ -17,7 +17,7 @@ _SEPARATOR: Final = "/"  # not allowed in a name, so an id belongs to one person
 
 
 class Person:
-    """Somebody who may ask. Their conversations are stored under their name; the only person without keys has none."""
+    """Somebody who may ask. Conversations are stored under the name, which is empty on a server without keys."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
