@@ -7,14 +7,14 @@ thread, and is drawn without boxes for its error handlers.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langchain_core.runnables.graph import Graph as Drawing
 from langgraph.graph import END, START
@@ -26,7 +26,7 @@ from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import REWRITE_SECONDS, make_retrieve, make_rewrite, make_tools, without_rewrite
-from nodes.turn import USUAL, Patience
+from nodes.turn import USUAL, Patience, checked_metadata
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
 from rag.ports import Services
@@ -78,17 +78,17 @@ def build_graph(
     graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH, destinations=failed)
     graph.add_node("ERROR", _opaque(error), error_handler=_opaque(last_resort))
     graph.add_edge(START, "IDLE")
-    graph.add_conditional_edges("IDLE", _opaque(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
+    graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
     graph.add_edge("RETRIEVING", "GENERATING")
-    graph.add_conditional_edges("GENERATING", _opaque(after_generate), ["tools", "IDLE"])
+    graph.add_conditional_edges("GENERATING", Router(after_generate), ["tools", "IDLE"])
     graph.add_edge("tools", "GENERATING")
     graph.add_edge("ERROR", "IDLE")
     return graph
 
 
 def _opaque(step: Callable[..., Any]) -> Any:
-    """A node, an error handler or a router in a form that LangGraph takes as it is.
+    """A node or an error handler in a form that LangGraph takes as it is.
 
     Each time a graph is compiled, LangGraph reads the type hints and the bytecode of functions, in search of input
     schemas and subgraphs. Ours have neither, and this takes half of the time.
@@ -96,11 +96,28 @@ def _opaque(step: Callable[..., Any]) -> Any:
     return partial(step)
 
 
-async def after_idle(state: AgentState) -> str:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router.
+class Router(Runnable[AgentState, str]):
+    """A router that chooses the next node in one go with the node's writes.
 
-    Routers are asynchronous because LangGraph runs others in a thread, and a switch to it takes longer than they do.
+    LangGraph awaits a traced task, or a thread, for a router that is a function. A run that is cancelled there has
+    stored what its node wrote without the node that follows, and counts as finished.
     """
+
+    def __init__(self, choose: Callable[[AgentState], str]) -> None:
+        self._choose = choose
+        self.name = choose.__name__
+
+    def invoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
+        """The name of the next node."""
+        return self._choose(input)
+
+    async def ainvoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
+        """As `invoke`, without giving way to another task."""
+        return self._choose(input)
+
+
+def after_idle(state: AgentState) -> str:
+    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -111,7 +128,7 @@ async def after_idle(state: AgentState) -> str:
             return END
 
 
-async def after_generate(state: AgentState) -> str:
+def after_generate(state: AgentState) -> str:
     """Run the searches that the model asked for, or close the turn."""
     return "tools" if state.get("phase") == "RETRIEVING" else "IDLE"
 
@@ -192,7 +209,9 @@ class ExclusiveGraph(CompiledMachine):
         self.lock_of_thread = lock_of_thread
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """As LangGraph's. Raises `MemoryFailureError`."""
+        """As LangGraph's. Raises `MemoryFailureError`, and `UsageError` for metadata that cannot be stored."""
+        if isinstance(input, Mapping):
+            checked_metadata(input.get("metadata"))
         if not _is_subgraph(config) and not options.get("durability"):
             options["durability"] = "sync"
         steps: Any = super().astream(input, config, **options)  # a generator, typed as an iterator

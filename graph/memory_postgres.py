@@ -63,6 +63,14 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
     place = place_of(address)
     logging.getLogger("psycopg").addHandler(_UNASKED)
     locks = AdvisoryLocks(address, place)
+
+    async def check(connection: Connection) -> None:
+        try:
+            await _check(connection)
+        except psycopg.Error:  # the others ended too, as a rule, and the pool waits a second, two, four after each
+            await pool.drain()
+            raise
+
     pool: Pool = AsyncConnectionPool(
         address.get_secret_value(),
         connection_class=ClosingConnection,
@@ -73,7 +81,7 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
         reconnect_timeout=_POOL_SECONDS,  # the next statement tries again, however long the server was away
         open=False,
         configure=_configure,
-        check=_check,
+        check=check,
     )
     saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
     try:

@@ -123,6 +123,21 @@ def test_a_built_site_has_pages_and_neither_sources_nor_lists(tmp_path: Path) ->
     assert result.passed_over == {".html": 4, ".txt": 2, ".css": 1}
 
 
+def test_a_manual_that_no_search_engine_may_list_is_read(tmp_path: Path) -> None:
+    page = "<html><head>{}</head><body><main><h1>{}</h1><p>Some words.</p></main></body></html>"
+    unlisted = '<meta content="noindex" name="robots">'
+    for name in ("split", "budget"):
+        (tmp_path / f"{name}.html").write_text(page.format(unlisted, name))
+    (tmp_path / "intro.html").write_text(page.format("", "intro"))
+    assert [document.path for document in load_source(tmp_path).documents] == [
+        "budget.html",
+        "intro.html",
+        "split.html",
+    ]
+    (single,) = load_source(tmp_path / "split.html").documents
+    assert single.title == "split"
+
+
 @pytest.mark.parametrize(
     "html",
     [

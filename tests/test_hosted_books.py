@@ -14,7 +14,7 @@ import pytest
 from rag.ingest.chunk_vectors import FIRST_ATTEMPTS
 from rag.settings import variables
 from run import main
-from tests.cohere_server import LONGEST, CohereServer, cohere_server, says
+from tests.cohere_server import LONGEST, SHORT, CohereServer, cohere_server, says
 from tests.homes import copied
 from tests.wire import html
 
@@ -35,8 +35,9 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CohereSe
 
 
 @pytest.fixture
-def long_book(tmp_path: Path) -> Path:
-    """Pages for one full request and a part of the next."""
+def long_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pages for one full request and a part of the next, and a model whose vectors are short."""
+    monkeypatch.setenv("ASKBOOK_EMBEDDING_MODEL", f"cohere:{SHORT}")
     folder = tmp_path / "long"
     folder.mkdir()
     for page in range(LONGEST + 10):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from graph import build
 from graph.storage import thread_config
+from graph.turn_run import response_of
 from nodes.turn import Update
 from rag.errors import USER_MESSAGES, AskbookError
 from state import AgentState, Context, InputState
@@ -137,3 +140,30 @@ async def test_a_failure_of_the_error_node_ends_the_run_and_leaves_the_thread_us
     assert values["phase"] == "IDLE"
     assert await machine.contents() == ["What is it?", USER_MESSAGES["auth_error"]]
     assert (await machine.ask("What is a node?")).status == "success"
+
+
+class _Observer(AsyncCallbackHandler):
+    """An observer of runs that gives way to other tasks, as one that writes to a file does."""
+
+    async def on_chain_start(self, *_: Any, **__: Any) -> None:
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("waits", range(20))
+@pytest.mark.parametrize("left_at", ["GENERATING", "sentence", "IDLE"])
+async def test_a_run_left_at_any_moment_of_its_answer_can_go_on(left_at: str, waits: int) -> None:
+    machine = Machine(ANSWER, ANSWER)
+    config = thread_config("t") | {"callbacks": [_Observer()]}
+    asked = InputState(messages=[HumanMessage("What is a node?")])
+    run = machine.agent.graph.astream(asked, config, stream_mode="custom")
+    async with aclosing(run) as events:  # type: ignore[type-var]  # a generator, typed as an iterator
+        async for event in events:
+            if left_at in (event["type"], event.get("phase")):
+                break
+        for _ in range(waits):
+            await asyncio.sleep(0)
+    assert await machine.agent.unfinished("t") == "What is a node?"
+    assert (await response_of(machine.agent.resume("t"))).status == "success"
+    told = await machine.agent.conversation("t")
+    assert [turn["plain_content"] for turn in told["turns"]] == [ANSWER]
+    assert await machine.is_at_rest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -22,6 +23,11 @@ from rag.errors import MemoryFailureError, UsageError
 from tests.machine import Machine
 from tests.mending import FIRST_OR_LATER, failing, goes_on, talked
 from tests.postgres import PASSWORD, Cluster
+
+ALL_GONE = """
+select pg_terminate_backend(pid, 5000) from pg_stat_activity
+where pid <> pg_backend_pid() and datname = current_database()
+"""
 
 
 @FIRST_OR_LATER
@@ -186,10 +192,27 @@ async def test_a_connection_is_asked_whether_it_lives_only_when_the_server_has_s
         await talked(machine, 1)
         assert asked == []
         with psycopg.connect(database_url.get_secret_value()) as other:
-            gone = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid()"
-            other.execute(f"{gone} and datname = current_database()")
+            other.execute(ALL_GONE)
         await goes_on(machine, 1)
         assert asked
+
+
+async def test_a_restart_of_the_server_costs_the_next_turn_no_wait(database_url: SecretStr, tmp_path: Path) -> None:
+    """psycopg's pool waits longer after each dead connection that it finds: a second, then two, then four."""
+
+    async def busy(database: Any) -> None:
+        async with database.saver.conn.connection() as connection:
+            await connection.execute("select pg_sleep(0.2)")
+
+    async with open_memory(tmp_path, options=MemoryOptions(database_url)) as memory:
+        machine = Machine(memory=memory)
+        await talked(machine, 1)
+        await asyncio.gather(*(busy(memory.database) for _ in range(5)))
+        with psycopg.connect(database_url.get_secret_value()) as other:
+            other.execute(ALL_GONE)
+        before = time.monotonic()
+        await goes_on(machine, 1)
+        assert time.monotonic() - before < 3
 
 
 @pytest.mark.parametrize(

@@ -83,11 +83,14 @@ def page_title(page: BeautifulSoup) -> str:
     return parts[0] if "|" in title or "—" in title else title
 
 
-def is_published(page: BeautifulSoup) -> bool:
-    """Whether the page is meant to be found: it is no redirect, and search engines may list it."""
-    for one in page.find_all("meta", limit=200):
-        if str(one.get("http-equiv") or "").lower() == "refresh":
-            return False
-        if str(one.get("name") or "").lower() == "robots" and "noindex" in str(one.get("content") or "").lower():
-            return False
-    return True
+def leads_elsewhere(page: BeautifulSoup) -> bool:
+    """Whether the page sends its readers to another one."""
+    metas = page.find_all("meta", limit=200)
+    return any(str(one.get("http-equiv") or "").lower() == "refresh" for one in metas)
+
+
+def is_unlisted(page: BeautifulSoup) -> bool:
+    """Whether the page asks search engines not to list it."""
+    metas = page.find_all("meta", limit=200)
+    robots = (one.get("content") for one in metas if str(one.get("name") or "").lower() == "robots")
+    return any("noindex" in str(content or "").lower() for content in robots)
