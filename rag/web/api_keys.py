@@ -58,6 +58,8 @@ class People:
             if name in keys or key in keys.values():
                 raise UsageError(f"Entry {position} of ASKBOOK_API_KEYS repeats a name or a key.", code="settings")
             keys[name] = key
+        if text and not keys:
+            raise UsageError("ASKBOOK_API_KEYS lists no key.", code="settings", hint="Write name:key, or unset it.")
         return cls(keys)
 
     @property
