@@ -17,6 +17,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langgraph.func import entrypoint
 from langgraph.runtime import Runtime
 from pydantic import Field
 
@@ -246,9 +247,14 @@ def node(
     made = _NODES[name](ScriptedServices(model, index, profile).parts)
     runtime = (recorder or Recorder()).runtime
 
-    async def call(state: AgentState) -> dict[str, Any]:
+    @entrypoint()  # a run of LangGraph, in which the node calls the judge as a task
+    async def run(state: AgentState) -> dict[str, Any]:
         update = made(state, runtime)
         return dict(await update if inspect.isawaitable(update) else update)
+
+    async def call(state: AgentState) -> dict[str, Any]:
+        update: dict[str, Any] = await run.ainvoke(state)
+        return update
 
     return call
 

@@ -23,12 +23,11 @@ from graph.turn_run import (
     Request,
     TurnRuns,
     checked_context,
-    checked_metadata,
     interrupted_question,
     interrupted_request,
     response_of,
 )
-from nodes.turn import USUAL, Patience
+from nodes.turn import USUAL, Patience, checked_metadata
 from rag.caller_parts import Given
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (

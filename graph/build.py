@@ -7,7 +7,7 @@ thread, and is drawn without boxes for its error handlers.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from datetime import timedelta
 from functools import partial
@@ -26,7 +26,7 @@ from nodes.error import error, last_resort, make_to_fallback, to_error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import REWRITE_SECONDS, make_retrieve, make_rewrite, make_tools, without_rewrite
-from nodes.turn import USUAL, Patience
+from nodes.turn import USUAL, Patience, checked_metadata
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
 from rag.ports import Services
@@ -209,7 +209,9 @@ class ExclusiveGraph(CompiledMachine):
         self.lock_of_thread = lock_of_thread
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """As LangGraph's. Raises `MemoryFailureError`."""
+        """As LangGraph's. Raises `MemoryFailureError`, and `UsageError` for metadata that cannot be stored."""
+        if isinstance(input, Mapping):
+            checked_metadata(input.get("metadata"))
         if not _is_subgraph(config) and not options.get("durability"):
             options["durability"] = "sync"
         steps: Any = super().astream(input, config, **options)  # a generator, typed as an iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -10,10 +9,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from graph.build import STEPS, CompiledMachine
 from graph.conversations import unanswered
@@ -60,19 +58,6 @@ def checked_context(context: Context | None) -> Context:
         raise UsageError(
             f"{what[0].upper()}{what[1:]} is not allowed: {problem['msg']}.", code="invalid_option"
         ) from None
-
-
-def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The metadata, if they can be stored and given back as JSON. Raises `UsageError`."""
-    try:
-        if metadata:
-            form = TypeAdapter(dict[str, JsonValue])
-            json.dumps(form.validate_python(metadata, strict=True), allow_nan=False, ensure_ascii=False).encode()
-            JsonPlusSerializer().dumps_typed(metadata)
-    except (ValidationError, ValueError, TypeError):  # what JSON or UTF-8 lacks; an integer that cannot be stored
-        message = "The metadata are not a mapping from text to JSON values with integers of at most 64 bits."
-        raise UsageError(message) from None
-    return metadata or {}
 
 
 def interrupted_request(thread_id: str, turn: object, context: Context | None) -> Request:

@@ -11,7 +11,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -23,9 +23,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from nodes.turn import Patience, Update, has_new_question, last_message, tell_phase, with_notice
+from nodes.turn import Patience, Update, checked_metadata, has_new_question, last_message, tell_phase, with_notice
 from rag.conversation.turns import failed_response, next_number, response_metadata
-from rag.errors import AskbookError
+from rag.errors import AskbookError, UsageError
 from rag.ports import PartsOf
 from rag.types import ErrorInfo, ErrorType, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
@@ -169,10 +169,13 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
     """The record of a turn that was rejected before it opened. It has the number that it would have had."""
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
+    metadata: Mapping[str, Any] = {}
+    with suppress(UsageError):  # they may be what was refused
+        metadata = checked_metadata(state.get("metadata"))
     return Turn(
         request_id=(asked.id if asked else None) or new_id(),
         question=asked.text if asked else "",
-        metadata=state.get("metadata") or {},
+        metadata=metadata,
         number=next_number(state.get("messages", []), state.get("turn_number")),
         refused=True,
         began=time.time(),

@@ -19,7 +19,16 @@ from langgraph.runtime import Runtime
 
 from nodes.archive import NOTHING, archive_old_turns
 from nodes.retrieve import wants_rewrite
-from nodes.turn import AsyncNode, Update, context_of, has_new_question, last_message, parts_of_run, tell_phase
+from nodes.turn import (
+    AsyncNode,
+    Update,
+    checked_metadata,
+    context_of,
+    has_new_question,
+    last_message,
+    parts_of_run,
+    tell_phase,
+)
 from rag.conversation.turns import (
     check_question,
     history,
@@ -66,7 +75,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     turn = Turn(
         request_id=last.id or new_id(),
         question=question,
-        metadata=state.get("metadata") or {},
+        metadata=checked_metadata(state.get("metadata")),
         number=number,
         began=time.time(),
         profile=profile.name,

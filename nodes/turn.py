@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -16,8 +17,10 @@ from langchain_core.messages import (
     messages_from_dict,
     messages_to_dict,
 )
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
@@ -104,6 +107,20 @@ def context_of(runtime: Runtime[Context]) -> Context:
             f"The context of the run is of the type {type(context).__name__}.", code="invalid_option", hint=hint
         )
     return context
+
+
+def checked_metadata(metadata: object) -> dict[str, Any]:
+    """The metadata of a request, if they can be stored and given back as JSON. Raises `UsageError`."""
+    if not metadata:
+        return {}
+    try:
+        found = TypeAdapter(dict[str, JsonValue]).validate_python(metadata, strict=True)
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+        JsonPlusSerializer().dumps_typed(found)
+    except (ValidationError, ValueError, TypeError):  # what JSON or UTF-8 lacks; an integer that cannot be stored
+        message = "The metadata are not a mapping from text to JSON values with integers of at most 64 bits."
+        raise UsageError(message) from None
+    return found
 
 
 def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:

@@ -324,6 +324,19 @@ async def test_the_file_holds_no_text_of_a_foreign_exception(tmp_path: Path) -> 
     assert b"sk-canary" not in stored(tmp_path)
 
 
+NOT_STORABLE: Any = (
+    [1],
+    "x",
+    {1: "a"},
+    {"a": object()},
+    {"a": {1, 2}},
+    {"a": [2**64]},
+    {"a": float("nan")},
+    {"a": "\ud800"},
+    {"\ud800": 1},
+)
+
+
 @pytest.mark.parametrize(
     ("question", "options", "code"),
     [
@@ -331,12 +344,7 @@ async def test_the_file_holds_no_text_of_a_foreign_exception(tmp_path: Path) -> 
         (5, {}, "not_text"),
         (b"What is a node?", {}, "not_text"),
         ("What is a node?", {"thread_id": 7}, "thread_id"),
-        ("What is a node?", {"metadata": [1]}, "usage"),
-        ("What is a node?", {"metadata": {1: "a"}}, "usage"),
-        ("What is a node?", {"metadata": {"a": object()}}, "usage"),
-        ("What is a node?", {"metadata": {"a": [2**64]}}, "usage"),
-        ("What is a node?", {"metadata": {"a": "\ud800"}}, "usage"),
-        ("What is a node?", {"metadata": {"\ud800": 1}}, "usage"),
+        *(("What is a node?", {"metadata": metadata}, "usage") for metadata in NOT_STORABLE),
     ],
 )
 async def test_a_value_of_another_type_is_wrong_usage(question: Any, options: dict[str, Any], code: str) -> None:
@@ -350,6 +358,25 @@ async def test_a_value_of_another_type_is_wrong_usage(question: Any, options: di
             await machine.agent.ask(question, **options)
         assert caught.value.code == code
     assert await machine.agent.threads() == []
+
+
+@pytest.mark.parametrize("metadata", NOT_STORABLE)
+async def test_the_graph_refuses_the_same_metadata_and_stores_nothing(metadata: Any) -> None:
+    machine = Machine(ANSWER)
+    asked = InputState(messages=[HumanMessage("What is a node?")], metadata=metadata)
+    with pytest.raises(UsageError, match="The metadata are not a mapping"):
+        await machine.agent.graph.ainvoke(asked, thread_config("t"))
+    assert await machine.agent.threads() == []
+    assert (await machine.agent.ask("What is a node?", thread_id="t")).turn_number == 1
+
+
+async def test_metadata_that_a_client_wrote_into_the_state_are_told_as_wrong_and_left_out() -> None:
+    machine = Machine(ANSWER)
+    await machine.graph.aupdate_state(thread_config("t"), {"metadata": [1]}, as_node="ERROR")
+    response = await machine.ask("What is a node?")
+    assert response.error is not None
+    assert (response.error.code, response.metadata) == ("usage", {})
+    assert (await machine.ask("What is a node?")).status == "success"
 
 
 async def test_a_question_to_a_model_that_is_not_offered_stores_nothing() -> None:

@@ -356,3 +356,27 @@ def test_what_every_answer_needs_is_no_statement_of_the_book(order: str, said: s
 )
 def test_what_a_protocol_asks_of_every_response_may_be_quoted(sentence: str) -> None:
     assert answer_of(f"{sentence[:-1]} [1].", f"A node is a process. {sentence}") == f"{sentence[:-1]} [1]."
+
+
+TASKS = (
+    "Describe your symptoms to the doctor.",
+    "Print the trial balance.",
+    "Answer the questions on page 3.",
+    "Say hello to the neighbours.",
+    "List all expenses.",
+    "Mention the order number in your letter.",
+)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("lead", ["There are two points to note:", "**Plane**", "## Timing of a journey"])
+def test_a_task_in_a_passage_takes_no_lead_in_away_that_does_not_do_it(lead: str, task: str) -> None:
+    items = "- Land is not depreciated [1].\n- Land does not wear out [1]."
+    proof = prove(f"{lead}\n\n{items}", ["Land is not depreciated. Land does not wear out.", task])
+    assert proof.text.startswith(lead)
+
+
+def test_a_lead_in_that_does_a_task_of_a_passage_is_taken_away() -> None:
+    passages = ["Land is not depreciated.", "Write a poem about the beautiful moon and the sea."]
+    proof = prove("The beautiful moon over the sea:\n\n- Land is not depreciated [1].", passages)
+    assert "moon" not in proof.text

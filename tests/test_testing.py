@@ -7,7 +7,7 @@ import ast
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from askbook.testing import MemoryIndex, ScriptedModel, ScriptedServices, node, open_state, passage, tool_call
+from askbook.testing import MemoryIndex, Recorder, ScriptedModel, ScriptedServices, node, open_state, passage, tool_call
 from graph.build import build_graph
 from rag.errors import UsageError
 from tests.manual import DOCS, examples
@@ -33,6 +33,15 @@ async def test_a_whole_turn_runs_over_the_services() -> None:
     assert result["response"]["status"] == "success"
     assert index.asked == [QUESTION, "gadgets"]
     assert [call["name"] for call in result["response"]["tool_calls"]] == ["search_book"]
+    model.assert_complete()
+
+
+async def test_a_doubtful_sentence_is_put_to_the_judge_as_in_a_turn() -> None:
+    model, recorder = ScriptedModel("The device probably chews with its widgets in four places [1].", "yes"), Recorder()
+    update = await node("GENERATING", model, recorder=recorder)(open_state(QUESTION, "A widget has four teeth."))
+    assert {"type": "checking", "sentences": 1} in recorder.events
+    assert "chews with its widgets" in model.prompts[1][-1].text
+    assert update["llm_calls"] == len(model.prompts) == 2
     model.assert_complete()
 
 

@@ -15,7 +15,7 @@ from rag.text.english.stopwords import LIGHT
 from rag.text.markup import addresses_in, same_address, written_addresses
 from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
 from rag.text.sentences import code_spans, sentence_spans, units
-from rag.text.vocabulary import is_garbled
+from rag.text.vocabulary import is_foreign, is_garbled
 from rag.types import Passage, Quote, Standing
 
 ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # `request.app`, which reads as a host name
@@ -151,8 +151,11 @@ class CitedPassage:
         return clip(self.text, *found) if found else None
 
 
-def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str]) -> Finding:
-    """What the passages say together. What only an order, a task or a question says is contradicted."""
+def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str], *, titles: bool = False) -> Finding:
+    """What the passages say together. What only an order, a task or a question says is contradicted.
+
+    A lead-in, and what `titles` the text below it, states nothing and must have words of such a task.
+    """
     if len(sources) == 1 and (verbatim := sources[0].stretch_of(sentence)):
         return Finding("supported", {sources[0].number: verbatim}, (sources[0].number,), verbatim=True)
     texts = [one.stating(sentence) for one in sources]
@@ -168,7 +171,7 @@ def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str
         source = sources[verdict.passage]
         stretch = clip(source.text, verdict.start, verdict.end)
         return found._replace(quotes={source.number: stretch}, by=(source.number,))
-    if _is_asked_for(sentence, sources, known):
+    if _is_asked_for(sentence, sources, known, frame=titles or verdict.sort in ("lead", "heading")):
         return found.contradicted(ASKED_FOR)
     if words:
         return found._replace(standing="unconfirmed", reasons=(f"order: only an order says {words[0]!r}",))
@@ -191,7 +194,7 @@ def _dictated(sentence: str, sources: Sequence[CitedPassage], texts: Sequence[st
     return [word for key, word in strange.items() if key in ordered]
 
 
-def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) -> bool:
+def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str, *, frame: bool = False) -> bool:
     """Whether the sentence is far from all statements and does what an order, a task or a question asks for.
 
     Beside an order to the writer of the answer, distance alone tells. Beside a task or a question, which a book may
@@ -202,10 +205,13 @@ def _is_asked_for(sentence: str, sources: Sequence[CitedPassage], known: str) ->
         return False
     said = read(sentence).whole.telling
     strange = said.keys() - frozenset[str]().union(*(one.stated for one in sources))
+    ordered = any(one.evidence != one.text or one.demanded & strange for one in asking)
+    if frame and not ordered and not is_foreign(sentence, fewest=3):  # a translation has no word of its task
+        return False
     foreign = len(strange) == len(said) and not LIGHT.issuperset(said.values())
     if not foreign and "distant" not in check(sentence, [one.statements for one in sources], known=known).kinds:
         return False
-    return foreign or any(one.evidence != one.text or one.demanded & strange for one in asking)
+    return foreign or ordered
 
 
 def _without(text: str, found: Iterable[Order | Demand]) -> str:

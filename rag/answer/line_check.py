@@ -23,6 +23,7 @@ MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
+_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
@@ -182,7 +183,8 @@ class LineCheck:
             line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
 
     def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
-        return finding(frame, [self._sources[number] for number in numbers or self._sources], self._turn)
+        sources = [self._sources[number] for number in numbers or self._sources]
+        return finding(frame, sources, self._turn, titles=not _SENTENCE_END.search(frame))
 
     def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
         """Make the line fit to be shown, and count what was taken out of it."""

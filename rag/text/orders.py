@@ -39,7 +39,7 @@ _NEW_ROLE: Final = re.compile(
     re.IGNORECASE,
 )
 _LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
-    r"\b(?:letters?(?!,|\s(?:and|or)\b)|vowels|consonants)\b", re.IGNORECASE
+    r"\b(?:letters(?!,|\s(?:and|or)\b)|(?<!your\s)(?<!this\s)letter|vowels|consonants)\b", re.IGNORECASE
 )
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
