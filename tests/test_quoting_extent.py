@@ -115,7 +115,10 @@ def test_below_the_heading_of_a_message_its_cause_is_quoted_too() -> None:
     message = "Failing suspected call to a stopped widget"
     path = f"Help > Common messages > {message}"
     example = f"The log has lines that look scary:\n\n```\n[W 17:25:19] {message}: /hub/<name>/metrics\n```\n"
-    cause = "The widget was stopped while somebody had its window open, and the window went on calling it. The log is harmless. Nothing needs to be done."
+    cause = (
+        "The widget was stopped while somebody had its window open, and the window went on calling it. "
+        "The log is harmless. Nothing needs to be done."
+    )
     other = "The hub counts the calls of every widget and prints them once a day."
     sections = [
         passage(1, example, f"{path} > Example"),
