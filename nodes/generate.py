@@ -68,13 +68,10 @@ class _AnswerInProgress:
             self.emit({"type": "checking", "sentences": len(claims)})
         judge.ask(claims, self.hear)
 
-    async def close(self, *, cut: bool, searches: bool) -> None:
-        """Check and show the rest of a finished answer. Raises `AskbookError` when it has no words.
-
-        With `searches` the model asked for one search too many: it found nothing to answer with, which is a refusal.
-        """
+    async def close(self, *, cut: bool) -> None:
+        """Check and show the rest of a finished answer. Raises `AskbookError` when it has no words."""
         self.show(self.writer.end(cut=cut))
-        if self.writer.wordless and not searches:
+        if self.writer.wordless:
             raise empty_answer(cut=cut)
         if self.judge:
             self._ask(self.judge)
@@ -248,7 +245,7 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
 async def _finish(parts: Parts, call: _AnswerInProgress, reply: _Reply, began: float) -> Draft:
     """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
     writer = call.writer
-    await call.close(cut=reply.cut, searches=reply.searches is not None)
+    await call.close(cut=reply.cut)
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
     else:

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
@@ -295,13 +294,8 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     return [*(dict(call) for call in last.tool_calls), *broken]
 
 
-@dataclass(frozen=True)
-class _Given:
-    """What a search starts from.
-
-    All passages of the prompt, the numbers of those in results, the tokens left for the next one, the caller's filter,
-    and whether a failure is retried.
-    """
+class _Given(NamedTuple):
+    """What a search starts from: all passages of the prompt, those in results, and the tokens left for the next one."""
 
     passages: list[Passage]
     in_results: set[int]
@@ -310,8 +304,7 @@ class _Given:
     retried: Retried
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(NamedTuple):
     """The tool message of one search, the numbers of the passages whose text is in it, and the retrieval's record."""
 
     content: str
@@ -359,20 +352,18 @@ async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, bef
         if before.retried(failure):
             raise
         return _Result(failed_answer(tool, asked.query, failure), [], None)
-    seen, passages = len(before.passages), before.passages
-    numbered = {passage.chunk_id: passage for passage in passages}
+    seen = len(before.passages)
+    numbered = {passage.chunk_id: passage for passage in before.passages}
     for passage in found.passages:
-        if passage.chunk_id not in numbered:
-            numbered[passage.chunk_id] = passage.model_copy(update={"number": len(passages) + 1})
-            passages.append(numbered[passage.chunk_id])
+        numbered.setdefault(passage.chunk_id, passage.model_copy(update={"number": len(numbered) + 1}))
+    before.passages[:] = numbered.values()
     return _result(tool, [numbered[passage.chunk_id] for passage in found.passages], before, seen, found.retrieval)
 
 
 def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
-    """The result with as many passages as there is room for; those with the lowest score are dropped first,
-    after those that have no room alone.
+    """The result with as many passages as there is room for, without the text of those that an earlier result holds.
 
-    The text of a passage that an earlier result holds is not repeated.
+    Those that have no room alone are dropped first, then those with the lowest score.
     """
     # A JSON result repeats the text of passages that stand before the question.
     known = before.in_results if tool.result else set(range(seen + 1))

@@ -52,6 +52,15 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("]", text)
 
 
+def titles_above(title: str, heading: str) -> str:
+    """The breadcrumb of a chunk of which only these two are known.
+
+    >>> titles_above("Robots", "Atlas"), titles_above("Robots", ""), titles_above("Atlas", "Atlas")
+    ('Robots > Atlas', 'Robots', 'Atlas')
+    """
+    return " > ".join(dict.fromkeys(filter(None, (title, heading))))
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document: the unit that is embedded, retrieved, shown to the model and cited.

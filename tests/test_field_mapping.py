@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import UsageError
-from rag.index.collection_schema import LANGCHAIN, LONGEST, FieldMap, layout_of, value_at
+from rag.index.collection_schema import LANGCHAIN, LONGEST, FieldMap, fields_of, value_at
 from rag.index.mapping_proposal import as_toml, propose
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BookSection
@@ -42,13 +42,13 @@ def test_the_first_path_that_says_something_counts() -> None:
 
 
 def test_the_hash_is_of_the_text_and_never_one_that_is_stored() -> None:
-    chunk = FieldMap(("text",)).chunk("a", {"text": TEXT, "sha256": "0" * 64, "metadata": {"sha256": "1" * 64}})
+    chunk = FieldMap(text=("text",)).chunk("a", {"text": TEXT, "sha256": "0" * 64, "metadata": {"sha256": "1" * 64}})
     assert chunk.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
 
 
 def test_the_text_is_kept_to_the_last_code_point() -> None:
     text = " naïve\n\n“中文” 🤖\t e\u0301 "
-    assert FieldMap(("text",)).chunk("a", {"text": text}).text == text
+    assert FieldMap(text=("text",)).chunk("a", {"text": text}).text == text
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_chunk_without_a_title_is_named_after_where_it_stands(values: dict[str
     [(3, 3), ("12", 12), (4.0, 4), (4.5, None), (-1, None), ("x", None), (True, None), (None, None), ([1], None)],
 )
 def test_a_number_that_is_none_is_left_out(value: Any, number: int | None) -> None:
-    fields = FieldMap(("text",), page_number=("page",), chunk_index=("page",))
+    fields = FieldMap(text=("text",), page_number=("page",), chunk_index=("page",))
     chunk = fields.chunk(1, {"text": TEXT, "page": value})
     assert (chunk.page_number, chunk.chunk_index) == (number, number or 0)
 
@@ -82,11 +82,18 @@ def test_a_number_that_is_none_is_left_out(value: Any, number: int | None) -> No
     ("value", "chapter"), [("2", "2"), (2, "2"), (2.5, "2.5"), (["A", "B"], "A > B"), ({"n": 1}, None), (False, None)]
 )
 def test_a_field_of_another_type_becomes_a_line_of_text(value: Any, chapter: str | None) -> None:
-    assert FieldMap(("text",), chapter=("c",)).chunk(1, {"text": TEXT, "c": value}).chapter == chapter
+    assert FieldMap(text=("text",), chapter=("c",)).chunk(1, {"text": TEXT, "c": value}).chapter == chapter
 
 
 def test_a_title_of_a_megabyte_and_a_number_that_no_state_holds_become_small() -> None:
-    fields = FieldMap(("text",), ("title",), (), ("path",), ("url",), chapter=("chapter",), page_number=("page",))
+    fields = FieldMap(
+        text=("text",),
+        title=("title",),
+        breadcrumb=("path",),
+        url=("url",),
+        chapter=("chapter",),
+        page_number=("page",),
+    )
     for page in (1e308, 10**400, "9" * 5_000, float("nan"), float("inf"), 2**63):
         long = {
             "title": "T" * 1_000_000,
@@ -103,7 +110,7 @@ def test_a_title_of_a_megabyte_and_a_number_that_no_state_holds_become_small() -
 
 @pytest.mark.parametrize("payload", [None, {}, {"text": ""}, {"text": " \n"}, {"text": 5}, {"text": ["a"]}])
 def test_a_point_without_a_text_is_no_chunk(payload: dict[str, Any] | None) -> None:
-    fields = FieldMap(("text",))
+    fields = FieldMap(text=("text",))
     assert fields.text_of(payload) == ""
     with pytest.raises(ValueError, match="no text"):
         fields.chunk(1, payload)
@@ -156,10 +163,10 @@ def test_points_without_anything_to_read_get_no_proposal() -> None:
 
 
 def test_without_a_mapping_the_fields_are_those_of_langchain() -> None:
-    layout = layout_of(BookSection())
-    assert layout.fields is LANGCHAIN
+    fields = fields_of(BookSection())
+    assert fields is LANGCHAIN
     metadata = {"title": "T", "url": "https://a.example", "page_number": 3, "chapter": "2"}
-    chunk = layout.fields.chunk("id", {"page_content": TEXT, "metadata": metadata})
+    chunk = fields.chunk("id", {"page_content": TEXT, "metadata": metadata})
     assert (chunk.text, chunk.title, chunk.url, chunk.page_number, chunk.chapter) == (
         TEXT,
         "T",
@@ -170,9 +177,9 @@ def test_without_a_mapping_the_fields_are_those_of_langchain() -> None:
 
 
 def test_the_profile_of_a_flat_collection_maps_it() -> None:
-    layout = layout_of(load_profile("robotics-tutor").book)
+    fields = fields_of(load_profile("robotics-tutor").book)
     payload = {"url": "https://a.example/n", "title": "Nodes", "heading": "What", "text": TEXT, "chunk_index": 4}
-    chunk = layout.fields.chunk("id", payload)
+    chunk = fields.chunk("id", payload)
     assert (chunk.text, chunk.title, chunk.heading, chunk.url, chunk.chunk_index) == (
         TEXT,
         "Nodes",

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from rag.books.book_settings import collection_index
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import open_index
-from rag.index.collection_schema import layout_of
 from rag.index.mapping_proposal import as_toml, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection
@@ -91,6 +89,7 @@ async def test_a_question_is_answered_from_somebody_elses_collection(home: Path,
         (4, {"title": "Topics", "heading": "What topics are", "chapter": "Chapter 2", "chunk_index": 1}),
         (5, {"title": "Chapter 2", "heading": "What topics are", "breadcrumb": "Book > Topics", "page_number": 11}),
         (6, {"title": "Topics", "heading": "What topics are", "chapter": "2", "page_number": 11}),
+        (6, {"breadcrumb": "Topics > What topics are"}),
         (7, {"title": "topics", "url": "docs/ros2/topics.md", "source_file_path": "docs/ros2/topics.md"}),
         (8, {"title": "topics", "url": "https://textbook.example/docs/ros2/topics", "chunk_index": 1}),
         (9, {"title": "topics", "url": "docs/ros2/topics.md", "source_file_path": "docs/ros2/topics.md"}),
@@ -228,7 +227,7 @@ def test_vectors_of_the_size_of_each_schema_are_searched(number: int) -> None:
         fields = propose([foreign.payload(number, 0)])
         assert fields is not None
         book = BookSection(collection=name, embedding_model=model.model_id)
-        layout = replace(layout_of(book), fields=fields)
+        layout = book.model_copy(update={"payload": fields})
         index = open_index(home=Path(), collection=name, server=Server(address), layout=layout)
         found = await Retriever(model, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.9)
         assert [one.text for one in found.passages] == [PAGES[1][1]]

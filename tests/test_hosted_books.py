@@ -14,7 +14,7 @@ import pytest
 from rag.ingest.chunk_vectors import FIRST_ATTEMPTS
 from rag.settings import variables
 from run import main
-from tests.cohere_server import LONGEST, CohereServer, cohere_server, says
+from tests.cohere_server import LONGEST, SHORT, CohereServer, cohere_server, says
 from tests.homes import copied
 from tests.wire import html
 
@@ -35,8 +35,9 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[CohereSe
 
 
 @pytest.fixture
-def long_book(tmp_path: Path) -> Path:
-    """Pages for one full request and a part of the next."""
+def long_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pages for one full request and a part of the next, and a model whose vectors are short."""
+    monkeypatch.setenv("ASKBOOK_EMBEDDING_MODEL", f"cohere:{SHORT}")
     folder = tmp_path / "long"
     folder.mkdir()
     for page in range(LONGEST + 10):
@@ -84,7 +85,7 @@ def test_another_collection_of_the_same_text_is_not_billed_again(
     [
         (says(401, CANARY), "Authentication failed. Please check your API keys.\nEmbedding failed: Cohere ("),
         (says(429, CANARY, retry_after="301"), "The service is busy. Please wait 301 seconds and try again.\n"),
-        (html(400), "Could not search the book content. Please try again.\nEmbedding failed: Cohere ("),
+        (html(400), "Could not search the book content.\nEmbedding failed: Cohere ("),
     ],
     ids=["401", "429 for too long", "400"],
 )

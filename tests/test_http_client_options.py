@@ -21,7 +21,6 @@ from tests.wire import WireServer, data, listening
 @pytest.fixture(autouse=True)
 def no_garbage_collection() -> Iterator[None]:
     """Only what nothing refers to is freed: circles of objects stay."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -122,11 +122,19 @@ async def test_the_profile_bounds_how_often_the_model_searches(rounds: int) -> N
     assert ["tools" in options for options in machine.model.options] == [True] * rounds + [False]
 
 
-async def test_a_model_that_searches_without_end_is_stopped_by_a_refusal() -> None:
-    machine = Machine(*[[tool_call(call_id=str(n))] for n in range(3)])
+@pytest.mark.parametrize("said", [[], ["[1] "]])
+async def test_a_model_that_searches_without_end_has_not_said_that_the_book_has_no_answer(said: list[str]) -> None:
+    machine = Machine(*[[*said, tool_call(call_id=str(n))] for n in range(5)])
     response = await machine.ask("What is a node?")
-    assert (response.status, response.content, machine.shown) == ("fallback", REFUSAL, REFUSAL)
+    assert response.error is not None
+    assert (response.error.code, response.error.recoverable, response.llm_calls) == ("empty_answer", True, 2)
+    assert (response.fallback_reason, machine.shown) == (None, "")
     machine.model.assert_complete()
+
+
+async def test_a_model_that_asks_for_one_search_too_many_is_asked_once_more_to_answer() -> None:
+    response = await Machine(*[[tool_call(call_id=str(n))] for n in range(3)], ANSWER).ask("What is a node?")
+    assert (response.status, response.plain_content) == ("success", ANSWER)
 
 
 @pytest.mark.parametrize("broken", [{"args": "{not json"}, {"args": "{}"}, {"name": "no_such_tool", "args": "{}"}])

@@ -143,11 +143,11 @@ async def test_the_last_round_offers_no_tool(stream: Stream) -> None:
     assert "tools" not in model.options[0]
 
 
-async def test_a_tool_call_where_none_was_offered_is_a_refusal_that_is_shown(stream: Stream) -> None:
+async def test_a_tool_call_where_none_was_offered_is_no_answer_and_no_refusal(stream: Stream) -> None:
     rounds = [AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": str(n)}]) for n in (1, 2)]
-    update = await generate(ScriptedModel(script=[[tool_call()]]), stream, passage(), exchange=rounds)
-    assert update["draft"]["status"] == "fallback"
-    assert update["draft"]["content"] == stream.sentences
+    with pytest.raises(AskbookError) as caught:
+        await generate(ScriptedModel(script=[[tool_call()]]), stream, passage(), exchange=rounds)
+    assert (caught.value.code, caught.value.retryable, stream.sentences) == ("empty_answer", True, "")
 
 
 async def test_tokens_are_estimated_where_the_provider_counts_none(stream: Stream) -> None:

@@ -12,7 +12,7 @@ from cli.commands import COMMANDS
 from cli.prompt import input_history
 from cli.session import ChatSession as Session
 from rag.errors import UsageError
-from rag.index.collection_schema import layout_of
+from rag.index.collection_schema import fields_of
 from rag.model.endpoint import build_model
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
@@ -123,14 +123,14 @@ def test_a_collection_with_the_fields_of_the_design_is_read() -> None:
         "breadcrumb": "Guide > Installation",
         "chunk_index": 4,
     }
-    chunk = layout_of(load_profile(NAME).book).fields.chunk(1, payload)
+    chunk = fields_of(load_profile(NAME).book).chunk(1, payload)
     assert (chunk.text, chunk.title, chunk.heading) == tuple(list(payload.values())[:3])
     assert (chunk.url, chunk.breadcrumb, chunk.chunk_index) == tuple(list(payload.values())[3:])
 
 
 def test_a_collection_in_the_layout_of_langchain_is_read_as_before() -> None:
     about = {"title": "Installation", "source": "https://book.example/2", "chunk_index": 1}
-    chunk = layout_of(load_profile(NAME).book).fields.chunk(1, {"page_content": "Text.", "metadata": about})
+    chunk = fields_of(load_profile(NAME).book).chunk(1, {"page_content": "Text.", "metadata": about})
     assert (chunk.text, chunk.title, chunk.url, chunk.chunk_index) == ("Text.", *about.values())
 
 

@@ -18,6 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from qdrant_client import AsyncQdrantClient, models
 
+from askbook.testing import ScriptedModel
 from graph.agent import Agent, open_agent
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
@@ -201,7 +202,17 @@ async def test_a_retriever_that_returns_no_documents_is_named(tmp_path: Path) ->
 async def test_a_source_without_an_address_has_no_empty_brackets(tmp_path: Path) -> None:
     async with an_agent(tmp_path) as agent:
         response = await agent.ask(QUESTION)
-    assert response.content.endswith("- [1] Robots")
+    assert response.content.endswith("- [1] Robots > Atlas")
+
+
+async def test_the_heading_of_a_document_is_in_the_prompt_and_under_the_sources(tmp_path: Path) -> None:
+    pages = [Document(page.page_content, metadata=page.metadata | {"url": "https://ex.org/robots"}) for page in PAGES]
+    model = ScriptedModel("Atlas weighs 89 kg [1]. Spot has four legs [2].")
+    async with an_agent(tmp_path, retriever=Pages(documents=pages), model=model) as agent:
+        response = await agent.ask("How much does Atlas weigh, and how many legs has Spot?")
+    for number, heading in enumerate(("Atlas", "Spot"), start=1):
+        assert f"[{number}] Source: Robots > {heading} (https://ex.org/robots)" in model.prompts[0][-1].text
+        assert f"- [{number}] Robots > {heading} (https://ex.org/robots)" in response.content
 
 
 PAGE = [

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from qdrant_client import models
@@ -15,11 +15,12 @@ from qdrant_client import models
 from rag.book import IndexInfo, Where
 from rag.errors import RetrievalError
 from rag.index.catalog import open_index
-from rag.index.collection_schema import FieldMap, Layout, Quantization
+from rag.index.collection_schema import FieldMap
 from rag.index.langchain_store import as_vector_store
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_requests import FILTERS
+from rag.profiles.schema import BookSection
 from rag.search.retriever import Retriever
 from tests.foreign import fill
 from tests.index_cases import INFO, make_point, rankings, terms
@@ -30,6 +31,10 @@ from tests.wire import listening
 FLAT = FieldMap(text=("text",), title=("title",), url=("url",))
 MODEL = INFO.embedding_model
 D = models.Distance
+
+
+def section(fields: FieldMap, model: str, vector: str | None = None, sparse: str | None = None) -> BookSection:
+    return BookSection(payload=fields, embedding_model=model, vector=vector, sparse_vector=sparse)
 
 
 def vectors(distance: models.Distance = D.COSINE, **more: Any) -> models.VectorParams:
@@ -44,13 +49,13 @@ def flat(name: str, **more: Any) -> dict[str, Any]:
 async def opened(
     params: Any,
     points: Sequence[tuple[int | str, Any, Mapping[str, Any]]],
-    layout: Layout | None = None,
+    layout: BookSection | None = None,
     sparse: Mapping[str, models.SparseVectorParams] | None = None,
 ) -> AsyncIterator[tuple[QdrantServer, ServerIndex]]:
     """Somebody else's collection on a stand-in, and the index on it."""
     with listening(QdrantServer()) as server:
         fill(server.engine, "theirs", points, params, sparse)
-        layout = layout or Layout(FLAT, MODEL)
+        layout = layout or section(FLAT, MODEL)
         index = open_index(home=Path(), collection="theirs", server=Server(server.address), layout=layout)
         assert isinstance(index, ServerIndex)
         yield server, index
@@ -84,7 +89,7 @@ async def test_a_vector_with_a_name_and_a_sparse_one_are_searched_where_the_prof
     sparse = models.SparseVector(indices=[7], values=[1.0])
     points = [(1, {"text-dense": NORTH, "bm25": sparse}, flat("north")), (2, {"text-dense": EAST}, flat("east"))]
     given = {"bm25": models.SparseVectorParams()}
-    for layout, by_words in ((Layout(FLAT, MODEL), []), (Layout(FLAT, MODEL, None, "bm25"), ["north"])):
+    for layout, by_words in ((section(FLAT, MODEL), []), (section(FLAT, MODEL, None, "bm25"), ["north"])):
         async with opened({"text-dense": vectors()}, points, layout, given) as (_, index):
             dense, words = await rankings(index, [EAST, terms(7)], limit=1)
         assert [hit.chunk.title for hit in dense] == ["east"]
@@ -94,7 +99,7 @@ async def test_a_vector_with_a_name_and_a_sparse_one_are_searched_where_the_prof
 async def test_a_vector_without_a_name_beside_a_sparse_one_is_read() -> None:
     sparse = models.SparseVector(indices=[7], values=[1.0])
     points = [(1, {"": NORTH, "bm25": sparse}, flat("north"))]
-    layout = Layout(FLAT, MODEL, None, "bm25")
+    layout = section(FLAT, MODEL, None, "bm25")
     async with opened(vectors(), points, layout, {"bm25": models.SparseVectorParams()}) as (_, index):
         found = await rankings(index, [NORTH, terms(7)], limit=1)
     assert [hits[0].scores for hits in found] == [(1.0, found[1][0].score)] * 2
@@ -103,12 +108,12 @@ async def test_a_vector_without_a_name_beside_a_sparse_one_is_read() -> None:
 @pytest.mark.parametrize(
     ("layout", "says"),
     [
-        (Layout(FLAT, MODEL), 'has several vectors: "a", "b".'),
-        (Layout(FLAT, MODEL, "c"), 'has no vector "c"; it has "a", "b".'),
-        (Layout(FLAT, MODEL, "a", "bm25"), 'has no sparse vector "bm25"; it has none.'),
+        (section(FLAT, MODEL), 'has several vectors: "a", "b".'),
+        (section(FLAT, MODEL, "c"), 'has no vector "c"; it has "a", "b".'),
+        (section(FLAT, MODEL, "a", "bm25"), 'has no sparse vector "bm25"; it has none.'),
     ],
 )
-async def test_a_vector_that_cannot_be_told_is_asked_for_in_words(layout: Layout, says: str) -> None:
+async def test_a_vector_that_cannot_be_told_is_asked_for_in_words(layout: BookSection, says: str) -> None:
     async with opened({"a": vectors(), "b": vectors()}, [], layout) as (_, index):
         with pytest.raises(RetrievalError) as caught:
             await index.info()
@@ -119,7 +124,7 @@ async def test_a_vector_that_cannot_be_told_is_asked_for_in_words(layout: Layout
 
 async def test_a_named_one_of_several_vectors_is_searched() -> None:
     points = [(1, {"a": NORTH, "b": EAST}, flat("one")), (2, {"a": EAST, "b": NORTH}, flat("two"))]
-    async with opened({"a": vectors(), "b": vectors()}, points, Layout(FLAT, MODEL, "b")) as (_, index):
+    async with opened({"a": vectors(), "b": vectors()}, points, section(FLAT, MODEL, "b")) as (_, index):
         (hits,) = await rankings(index, [NORTH], limit=1)
     assert hits[0].chunk.title == "two"
 
@@ -141,9 +146,9 @@ async def test_of_a_point_with_several_vectors_the_nearest_gives_the_score() -> 
 
 async def test_a_quantized_collection_is_scored_again_with_the_whole_vectors() -> None:
     with listening(QdrantServer()) as server:
-        kinds: tuple[Quantization, ...] = ("scalar", "binary")
+        kinds: tuple[Literal["scalar", "binary"], ...] = ("scalar", "binary")
         for kind in kinds:
-            layout = Layout(quantization=kind)
+            layout = BookSection(quantization=kind)
             index = open_index(home=Path(), collection=kind, server=Server(server.address), layout=layout)
             await index.replace(INFO, add=[make_point("a", NORTH)], remove=[])
             assert list(server.quantization[server.behind(kind)]) == [kind]
@@ -182,7 +187,7 @@ async def test_vectors_that_may_not_be_read_are_an_error_and_not_a_score_of_zero
 
 async def test_a_point_without_a_dense_vector_that_words_find_has_no_score() -> None:
     sparse = models.SparseVector(indices=[7], values=[1.0])
-    layout = Layout(FLAT, MODEL, None, "bm25")
+    layout = section(FLAT, MODEL, None, "bm25")
     given = {"bm25": models.SparseVectorParams()}
     async with opened({"d": vectors()}, [(1, {"bm25": sparse}, flat("words"))], layout, given) as (_, index):
         found = await Retriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.0)
@@ -217,14 +222,14 @@ async def test_a_filter_reads_an_address_where_the_mapping_finds_it(prefix: str,
         (2, NORTH, {"text": "B text.", "title": "nested", "meta": meta}),
         (3, NORTH, {"text": "C text.", "title": "file", "url": "", "meta": {"file": "docs/c.md"}}),
     ]
-    async with opened(vectors(), points, Layout(mapping, MODEL)) as (_, index):
+    async with opened(vectors(), points, section(mapping, MODEL)) as (_, index):
         (hits,) = await rankings(index, [NORTH], limit=9, where=Where(url_prefix=prefix))
     assert {hit.chunk.title for hit in hits if hit.chunk.url.startswith(prefix)} == found
     assert {hit.chunk.title for hit in hits} == found
 
 
 async def test_a_filter_on_a_field_that_no_point_has_is_refused() -> None:
-    async with opened(vectors(), [(1, NORTH, flat("a"))], Layout(FieldMap(("text",)), MODEL)) as (_, index):
+    async with opened(vectors(), [(1, NORTH, flat("a"))], section(FieldMap(text=("text",)), MODEL)) as (_, index):
         with pytest.raises(RetrievalError) as caught:
             await rankings(index, [NORTH], limit=1, where=Where(url_prefix="https://"))
     assert caught.value.code == "index_filter"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,10 +10,10 @@ from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Pro
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
 from rag.index.catalog import list_collections, open_index
-from rag.index.collection_schema import Layout, layout_of
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
+from rag.profiles.schema import BookSection
 from rag.search.given_retriever import SeenPassages
 from rag.settings import Settings
 
@@ -173,9 +172,14 @@ def collection_index(
     A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
-    if server is None:  # only a server holds collections that other programs made
-        return open_index(home=settings.home, collection=collection, wait=wait)
-    return open_index(home=settings.home, collection=collection, server=server, layout=_layout_of(profile))
+    try:
+        if server is None:  # only a server holds collections that other programs made
+            return open_index(home=settings.home, collection=collection, wait=wait)
+        return open_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
+    except UsageError as error:
+        if error.code != "collection_name" or collection != settings.qdrant_collection_name:
+            raise
+        raise UsageError(f"QDRANT_COLLECTION_NAME: {error.message}", code=error.code, hint=error.hint) from None
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
@@ -186,12 +190,13 @@ def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> C
         return collection_index(settings, book, profile)
     from rag.index.server import ServerIndex
 
-    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_layout_of(profile))
+    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_section_of(profile))
 
 
-def _layout_of(profile: Profile | None) -> Layout:
-    layout = layout_of(profile.book) if profile else Layout()
-    return replace(layout, embedding_model=model_id_of(layout.embedding_model))
+def _section_of(profile: Profile | None) -> BookSection:
+    """What the profile says of its book, with the id of the model that it names."""
+    book = profile.book if profile else BookSection()
+    return book.model_copy(update={"embedding_model": model_id_of(book.embedding_model or "")})
 
 
 def server_of(settings: Settings) -> Server | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, Literal
 
 from rag.evidence.doubts import Comparison, score
@@ -26,7 +26,6 @@ MOST_WRAPS: Final = 4  # phrases before a claim that are removed
 STRANGE: Final = 1  # words of a heading or a lead that may be missing in the passages
 CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.3  # the same of each of its clauses
-FEW_WORDS: Final = 3  # content words of a claim or clause of which the passages must hold half
 QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
@@ -188,19 +187,21 @@ def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reaso
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
-    ends_elsewhere = 1 < len(claim.words) <= FEW_WORDS and not claim.words[-1].key  # "Widgets are harmful"
-    if _is_distant(claim.words, CLOSE) or ends_elsewhere or of_itself or not claim.sources.lines:
+    invented = 0 < _strange_end(claim.words) >= len(claim.words) // 2
+    if share_held(claim.words) < CLOSE or invented or of_itself or not claim.sources.lines:
         yield "unconfirmed", "distant: the passages say nothing like it"
-    elif any(_is_distant(clause, CLAUSE_CLOSE) for clause in _clauses(text, claim)):
+    elif any(share_held(one) < CLAUSE_CLOSE or _strange_end(one) > len(one) / 2 for one in _clauses(text, claim)):
         yield "unconfirmed", "distant: the passages say nothing like one of its clauses"
     elif score(claim) > 0:
         yield "unconfirmed", SCATTERED
 
 
-def _is_distant(words: Sequence[Word], least: float) -> bool:
-    """Whether they hold less than this share of the words, or less than half of few: a rare subject weighs most."""
-    held = sum(bool(word.key) for word in words)
-    return share_held(words) < least or (len(words) <= FEW_WORDS and 2 * held < len(words))
+def _strange_end(words: Sequence[Word]) -> int:
+    """How many words at the end the passages lack: what is said of a subject, which may be so rare that it weighs most.
+
+    A claim is distant if it is a half, rounded down: "Widgets cure headaches". A clause is if it is more than a half.
+    """
+    return sum(1 for _ in takewhile(lambda word: not word.key, reversed(words)))
 
 
 def _clauses(text: str, claim: Comparison) -> list[list[Word]]:

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.index.collection_schema import Layout
 from rag.index.edge_files import Generations, collection_name, is_collection_name
 from rag.index.index_errors import mismatch, no_collection, wrong_size
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.profiles.schema import BookSection
 
 _SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names that Qdrant allows
 
@@ -25,7 +25,7 @@ def open_index(
     home: Path,
     collection: str,
     server: Server | None = None,
-    layout: Layout | None = None,
+    layout: BookSection | None = None,
     wait: float | None = None,
 ) -> ChunkIndex:
     """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.

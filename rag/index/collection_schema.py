@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from rag.book import Chunk, IndexInfo
+from rag.book import Chunk, IndexInfo, titles_above
 from rag.errors import RetrievalError
 from rag.index.points import CONTENT, DENSE, METADATA, SPARSE
-
-if TYPE_CHECKING:
-    from rag.profiles.schema import BookSection
+from rag.profiles.schema import BookSection, PayloadSection
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
 COMPLETE: Final = "complete"
@@ -45,8 +43,8 @@ class CollectionSchema:
     state: str = ""
 
 
-def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> CollectionSchema:
-    """The schema of a collection with `chunks` points from qdrant-client's description of it.
+def schema_of(collection: str, described: Any, book: BookSection, chunks: int) -> CollectionSchema:
+    """The schema of a collection with `chunks` points from qdrant-client's description of it and the profile's.
 
     Raises `RetrievalError` "index_vectors" if a foreign collection lacks the vectors that the profile names, or has no
     dense vector, or several of which the profile names none.
@@ -58,11 +56,11 @@ def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> C
         complete = bool(record.get(COMPLETE, True))
         info = _recorded(collection, record, chunks)
         return CollectionSchema(info, quantized=quantized, complete=complete, state=str(record.get(STATE) or ""))
-    name, params = _dense(collection, config.params.vectors, layout)
-    sparse = _sparse(collection, config.params.sparse_vectors or {}, layout)
+    name, params = _dense(collection, config.params.vectors, book)
+    sparse = _sparse(collection, config.params.sparse_vectors or {}, book)
     info = IndexInfo(
         collection=collection,
-        embedding_model=layout.embedding_model,
+        embedding_model=book.embedding_model or "",
         dimension=params.size,
         sparse_model=sparse or "",
         chunks=chunks,
@@ -72,7 +70,7 @@ def schema_of(collection: str, described: Any, layout: Layout, chunks: int) -> C
         info,
         name,
         sparse,
-        layout.fields,
+        fields_of(book),
         rows=params.multivector_config is not None,
         negated=str(getattr(params.distance, "value", params.distance)) in _SMALLER_IS_NEARER,
         quantized=quantized or params.quantization_config is not None,
@@ -108,29 +106,29 @@ def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexI
     )
 
 
-def _dense(collection: str, vectors: Any, layout: Layout) -> tuple[str, Any]:
+def _dense(collection: str, vectors: Any, book: BookSection) -> tuple[str, Any]:
     """The name and the parameters of the vector that questions are compared with."""
     named = vectors if isinstance(vectors, Mapping) else {} if vectors is None else {UNNAMED: vectors}
-    if layout.vector is None and len(named) == 1:
+    if book.vector is None and len(named) == 1:
         return next(iter(named.items()))
-    if layout.vector is not None and layout.vector in named:
-        return layout.vector, named[layout.vector]
+    if book.vector is not None and book.vector in named:
+        return book.vector, named[book.vector]
     if not named:
         hint = "A book needs dense vectors: ingest its sources into another --collection."
         raise RetrievalError("index_vectors", f'The collection "{collection}" has no dense vector.', hint=hint)
     known = _listed(named)
-    if layout.vector is None:
+    if book.vector is None:
         what = f'The collection "{collection}" has several vectors: {known}.'
     else:
-        what = f'The collection "{collection}" has no vector "{layout.vector}"; it has {known}.'
+        what = f'The collection "{collection}" has no vector "{book.vector}"; it has {known}.'
     raise RetrievalError("index_vectors", what, hint='Name the one to use in the profile: [book] vector = "..."')
 
 
-def _sparse(collection: str, vectors: Mapping[str, Any], layout: Layout) -> str | None:
-    if layout.sparse is None or layout.sparse in vectors:
-        return layout.sparse
+def _sparse(collection: str, vectors: Mapping[str, Any], book: BookSection) -> str | None:
+    if book.sparse_vector is None or book.sparse_vector in vectors:
+        return book.sparse_vector
     known = f"it has {_listed(vectors)}" if vectors else "it has none"
-    message = f'The collection "{collection}" has no sparse vector "{layout.sparse}"; {known}.'
+    message = f'The collection "{collection}" has no sparse vector "{book.sparse_vector}"; {known}.'
     hint = "Correct sparse_vector in the section [book] of the profile, or leave it out."
     raise RetrievalError("index_vectors", message, hint=hint)
 
@@ -141,23 +139,10 @@ def _listed(named: Mapping[str, Any]) -> str:
 
 LONGEST: Final = 2_000  # characters of a title, an address and the like
 HIGHEST: Final = 2**31 - 1  # of numbers, which a state must be able to store
-Paths = tuple[str, ...]
-Quantization = Literal["off", "scalar", "binary"]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMap:
-    """The paths of each field of a chunk, in the order in which they are tried. A field without paths is empty."""
-
-    text: Paths
-    title: Paths = ()
-    heading: Paths = ()
-    breadcrumb: Paths = ()
-    url: Paths = ()
-    source_file_path: Paths = ()
-    chunk_index: Paths = ()
-    chapter: Paths = ()
-    page_number: Paths = ()
+class FieldMap(PayloadSection):
+    """The paths of each field of a chunk, in the order in which they are tried."""
 
     def text_of(self, payload: Mapping[str, Any] | None) -> str:
         """The text of a point; empty if it has none."""
@@ -173,12 +158,13 @@ class FieldMap:
         file = _text(_first(values, self.source_file_path))
         url = _text(_first(values, self.url)) or file
         heading = _text(_first(values, self.heading))
+        title = _text(_first(values, self.title)) or _last_part(url) or heading or "Untitled"
         return Chunk(
             id=str(id),
             text=text,
-            title=_text(_first(values, self.title)) or _last_part(url) or heading or "Untitled",
+            title=title,
             heading=heading,
-            breadcrumb=_text(_first(values, self.breadcrumb)),
+            breadcrumb=_text(_first(values, self.breadcrumb)) or (titles_above(title, heading) if heading else ""),
             url=url,
             anchor="",
             source="",
@@ -189,42 +175,25 @@ class FieldMap:
             page_number=_number(_first(values, self.page_number)),
         )
 
-    def paths(self) -> dict[str, Paths]:
+    def paths(self) -> dict[str, tuple[str, ...]]:
         """The paths of every field that has at least one."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: paths for name, paths in named.items() if paths}
+        return {name: paths for name, paths in self if paths}
 
 
 # langchain-qdrant's default layout, with our names for the fields of the metadata.
 LANGCHAIN: Final = FieldMap(
     text=(CONTENT,),
     **{
-        field.name: (f"{METADATA}.{field.name}", *((f"{METADATA}.source",) if field.name == "url" else ()))
-        for field in fields(FieldMap)
-        if field.name != "text"
+        name: (f"{METADATA}.{name}", *((f"{METADATA}.source",) if name == "url" else ()))
+        for name in FieldMap.model_fields
+        if name != "text"
     },
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a profile describes the collection of its book.
-
-    `embedding_model` is used if the collection does not record one. Without `vector` the only dense vector is used,
-    without `sparse` there is no sparse leg. `quantization` is for a collection that is created.
-    """
-
-    fields: FieldMap = LANGCHAIN
-    embedding_model: str = ""
-    vector: str | None = None
-    sparse: str | None = None
-    quantization: Quantization = "off"
-
-
-def layout_of(book: BookSection) -> Layout:
-    """The layout that a profile's section `[book]` describes."""
-    mapped = FieldMap(**book.payload.model_dump()) if book.payload else LANGCHAIN
-    return Layout(mapped, book.embedding_model or "", book.vector, book.sparse_vector, book.quantization)
+def fields_of(book: BookSection) -> FieldMap:
+    """How the points of a foreign collection are read that a profile's section `[book]` describes."""
+    return FieldMap(**dict(book.payload)) if book.payload else LANGCHAIN
 
 
 def value_at(payload: Mapping[str, Any], path: str) -> Any:

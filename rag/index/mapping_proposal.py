@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rag.embedding.known_models import HOSTED, PACKAGED
-from rag.index.collection_schema import FieldMap, Paths, value_at
+from rag.index.collection_schema import FieldMap, value_at
 
 POINTS: Final = 16  # points read for a proposal
 _DEPTH: Final = 4  # levels of nested fields
@@ -127,7 +127,7 @@ def _walk(payload: Mapping[str, Any], before: str = "", depth: int = 1) -> Itera
 
 def _text(values: Mapping[str, list[Any]]) -> str | None:
     """The path of the text: a field with a known name, else the longest field with at least 8 spaces on average."""
-    strings = {path: [v for v in held if isinstance(v, str)] for path, held in values.items()}
+    strings = {path: [v for v in held if isinstance(v, str)] for path, held in values.items() if path.strip()}
     named = [path for path in _named("text", strings) if strings[path]]
     if named:
         return named[0]
@@ -136,7 +136,7 @@ def _text(values: Mapping[str, list[Any]]) -> str | None:
     return max(prose, key=lambda path: lengths[path], default=None)
 
 
-def _paths(name: str, values: Mapping[str, list[Any]], exclude: str) -> Paths:
+def _paths(name: str, values: Mapping[str, list[Any]], exclude: str) -> tuple[str, ...]:
     found = [
         path
         for path in _named(name, values)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -126,7 +126,7 @@ class BookSources:
     def forget_texts(self) -> None:
         """Free the texts of the pages, which are in the chunks by now."""
         self._read = {}
-        self.loaded = [replace(one, documents=()) for one in self.loaded]
+        self.loaded = [one.model_copy(update={"documents": ()}) for one in self.loaded]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +156,10 @@ class SourceMemory:
             stamps = {Path(path): seen and tuple(seen) for path, seen in kept["seen"].items()}
             if kept["code"] != _code() or any(stamp(path) != seen for path, seen in stamps.items()):
                 return None
-            name = kept["source"]
-            pages = tuple(
-                RecalledPage(name, path, url, "", "", sha, is_empty=bare) for path, url, sha, bare in kept["pages"]
-            )
-            known = (kept["generator"], kept["reason"], kept["passed_over"])
-            return LoadResult(name, pages, (), *known, refused=kept["refused"])
+            summary, pages = kept["summary"], kept["pages"]
+            name = summary["source"]
+            known = (RecalledPage(name, path, url, "", "", sha, is_empty=bare) for path, url, sha, bare in pages)
+            return LoadResult(**summary, documents=tuple(known))
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
             return None
 
@@ -170,11 +168,7 @@ class SourceMemory:
         result = read.result
         kept: dict[str, Any] = {
             "code": _code(),
-            "source": result.source,
-            "generator": result.generator,
-            "reason": result.reason,
-            "passed_over": dict(result.passed_over),
-            "refused": dict(result.refused),
+            "summary": result.summary().model_dump(),
             "pages": [[one.path, one.url, one.sha256, (one.source, one.path) in empty] for one in result.documents],
             "seen": read.seen,
         }

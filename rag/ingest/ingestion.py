@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -25,7 +26,6 @@ from rag.ingest.report import (
     IngestFailure,
     IngestProgress,
     IngestReport,
-    SourceSummary,
     Step,
 )
 from rag.ingest.titles import book_title
@@ -268,18 +268,15 @@ class Ingestion:
         )
         written = {chunk.id for chunk in plan.write}
         replaced = {entry.id for entry in self._held if options.rebuild or entry.id in written}
-        self._written = {_identity(one.id, one.sha256) for one in plan.write}
+        self._written = {hash((one.id, one.sha256)) for one in plan.write}  # numbers: a large book has many chunks
         points = self._told(first, self._vectors.consumed(deque(plan.write[BATCH:])), len(plan.write))
         self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
-        done = 0
-        for points in (iter(first), rest):
-            for point in points:
-                yield point
-                done += 1
-                self._tell("write", done, total)
+        for done, point in enumerate(chain(first, rest), 1):
+            yield point
+            self._tell("write", done, total)
 
     async def verify(self) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
@@ -288,7 +285,7 @@ class Ingestion:
             return
         self._tell("verify", 0, plan.total, always=True)
         give_back_memory()
-        stored = {_identity(entry.id, entry.sha256) for entry in await self.index.entries()}
+        stored = {hash((entry.id, entry.sha256)) for entry in await self.index.entries()}
         wrong = len(written - stored)
         if wrong or len(stored) != plan.total:
             message = (
@@ -326,19 +323,21 @@ class Ingestion:
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self.embedder.model_id,
-            documents=DocumentCounts.of(plan, len(failures)),
+            documents=DocumentCounts(
+                added=len(plan.documents_added),
+                changed=len(plan.documents_changed),
+                unchanged=len(plan.documents_unchanged),
+                deleted=len(plan.documents_deleted),
+                failed=len(failures),
+                empty=plan.empty,
+            ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._vectors.missing),
             tokens=self._vectors.tokens,
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[SourceSummary.model_validate(one, from_attributes=True) for one in self._sources.loaded],
+            sources=[one.summary() for one in self._sources.loaded],
         )
-
-
-def _identity(id: str, sha256: str) -> int:
-    """A number in place of a chunk's id and the hash of its text, of which a large book has many."""
-    return hash((id, sha256))
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:

@@ -60,7 +60,7 @@ def rewrite_links(draft: PageDraft, resolve: Resolve, unknown: Unknown = lambda 
     text = _footnotes(draft.text) if "[^" in draft.text else draft.text
     text = _IMAGE.sub(_described, text)
     text = _references(draft, text, unknown)
-    text = _INLINE.sub(lambda link: _inline(link, resolve), text)
+    text = _INLINE.sub(lambda link: f"({_escaped(resolve(link['target'].strip('<>')))})", text)
     text = re.sub(rf"(?<!\\)\[({_LABEL})\]\(\)", r"\1", text)
     draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
 
@@ -72,14 +72,6 @@ def _described(image: re.Match[str]) -> str:
     after = text[end : text.find("\n", end) if "\n" in text[end:] else len(text)]
     alone = not before.strip(" \t>") and not after.strip()
     return pictured(image["alt"]) if alone else " ".join(image["alt"].split())
-
-
-def _inline(link: re.Match[str], resolve: Resolve) -> str:
-    target = link["target"]
-    resolved = resolve(target.strip("<>"))
-    if not resolved:
-        return "()"
-    return f"({_escaped(resolved)})"
 
 
 def _escaped(address: str) -> str:

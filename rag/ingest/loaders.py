@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
+
+from pydantic import SkipValidation
 
 from rag.book import Document
 from rag.errors import SourceFailedError, UsageError
@@ -18,6 +19,7 @@ from rag.ingest.generators.plain import CrawledSite
 from rag.ingest.links import checked_base_url
 from rag.ingest.page import Page, plain_inline
 from rag.ingest.patterns import EVERYTHING, Selection
+from rag.ingest.report import SourceSummary
 from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
 from rag.ingest.titles import bounded
@@ -26,23 +28,19 @@ from rag.ingest.titles import bounded
 VERSION: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class LoadResult:
-    """The pages of a source in the order of their paths, and the files that could not be read.
+class LoadResult(SourceSummary):
+    """A source with its pages in the order of their paths, and the files that could not be read.
 
-    `reason` says why the rules of this generator were followed; `title` is what its configuration calls the site.
-    `passed_over` counts the files that are no pages, by their endings. `refused` has, by page, the files that it
-    includes and that may not be read.
+    `title` is what the configuration of its generator calls the site.
     """
 
-    source: str
-    documents: tuple[Document, ...]
-    failures: tuple[Failure, ...]
-    generator: str = "plain"
-    reason: str = ""
-    passed_over: Mapping[str, int] = field(default_factory=dict)
+    documents: SkipValidation[tuple[Document, ...]]
+    failures: SkipValidation[tuple[Failure, ...]] = ()
     title: str = ""
-    refused: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def summary(self) -> SourceSummary:
+        """What a report says of the source."""
+        return SourceSummary(**{name: getattr(self, name) for name in SourceSummary.model_fields})
 
 
 def load_source(
@@ -95,14 +93,14 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         why = f"{failures[0].path}: {failures[0].reason}"
         raise SourceFailedError(f"No page could be read in {found.name}: {why}.", code="no_pages", hint=KINDS)
     return LoadResult(
-        found.name,
-        tuple(documents),
-        tuple(failures),
-        rules.name,
-        rules.reason,
-        others,
-        rules.site_title(),
-        rules.refused,
+        source=found.name,
+        documents=tuple(documents),
+        failures=tuple(failures),
+        generator=rules.name,
+        reason=rules.reason,
+        passed_over=others,
+        title=rules.site_title(),
+        refused=rules.refused,
     )
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from rag.types import Record
-
-if TYPE_CHECKING:
-    from rag.ingest.plan import Plan
 
 Step = Literal["load", "chunk", "embed", "write", "verify"]
 STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")
@@ -45,17 +42,6 @@ class DocumentCounts(Record):
     failed: int
     empty: int = Field(default=0, exclude=True)
 
-    @classmethod
-    def of(cls, plan: Plan, failed: int) -> Self:
-        return cls(
-            added=len(plan.documents_added),
-            changed=len(plan.documents_changed),
-            unchanged=len(plan.documents_unchanged),
-            deleted=len(plan.documents_deleted),
-            failed=failed,
-            empty=plan.empty,
-        )
-
 
 class ChunkCounts(Record):
     """Chunks by what happens to their text. `total` is the size of the collection afterwards."""
@@ -74,7 +60,10 @@ class IngestFailure(Record):
 
 
 class SourceSummary(Record):
-    """Whose rules a source was read by, and why. `passed_over` and `refused`: see `rag.ingest.loaders.LoadResult`."""
+    """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
+
+    `refused` names by page the files that it includes and that may not be read.
+    """
 
     source: str
     generator: str

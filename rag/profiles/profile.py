@@ -12,20 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import UsageError
-from rag.profiles.schema import (
-    AnswerSection,
-    BookSection,
-    BudgetSection,
-    LimitsSection,
-    Line,
-    MemorySection,
-    ModelSection,
-    PromptSection,
-    RetrievalSection,
-    Section,
-    Text,
-    ToolSection,
-)
+from rag.profiles import schema
 from rag.settings import Settings
 from rag.system.trusted_files import is_trusted, untrusted
 from rag.types import CitationStyle, GroundingMode
@@ -37,22 +24,22 @@ _MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
 
 
-class Profile(Section):
+class Profile(schema.Section):
     """The instructions and limits of one tutor. Immutable; `overridden` returns a changed copy."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    display_name: Line | None = None
-    description: Line
-    instructions: Text
-    model: ModelSection = ModelSection()
-    prompt: PromptSection = PromptSection()
-    retrieval: RetrievalSection = RetrievalSection()
-    tool: ToolSection | None = None
-    answer: AnswerSection = AnswerSection()
-    limits: LimitsSection = LimitsSection()
-    budget: BudgetSection | None = None
-    memory: MemorySection = MemorySection()
-    book: BookSection = BookSection()
+    display_name: schema.Line | None = None
+    description: schema.Line
+    instructions: schema.Text
+    model: schema.ModelSection = schema.ModelSection()
+    prompt: schema.PromptSection = schema.PromptSection()
+    retrieval: schema.RetrievalSection = schema.RetrievalSection()
+    tool: schema.ToolSection | None = None
+    answer: schema.AnswerSection = schema.AnswerSection()
+    limits: schema.LimitsSection = schema.LimitsSection()
+    budget: schema.BudgetSection | None = None
+    memory: schema.MemorySection = schema.MemorySection()
+    book: schema.BookSection = schema.BookSection()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -228,7 +215,10 @@ def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
 
 
 def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
-    """The file of a profile that the last of `taken` extends: of its own name, the one that it hides."""
+    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
+
+    A file that extends its own name extends the file that it hides in an earlier folder.
+    """
     candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(str(name)) else []
     found = [path for path in candidates if path.is_file()]
     extending = taken[-1] if taken else None
@@ -272,7 +262,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def check_endpoint(layer: Layer) -> None:
-    """Raise `UsageError` if the file names an address without its key, which would get the extended profile's."""
+    """Raise `UsageError` if the file names an address without a key: it would get the key of the extended profile."""
     model = layer.data.get("model")
     if isinstance(model, Mapping) and ("base_url" in model) != ("api_key_env" in model):
         problem = "base_url and api_key_env are only allowed together, in one file"

@@ -14,21 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
 
-from rag.text.english.phrases import (
-    ABOUT_ITSELF,
-    ASIDE,
-    CAPTION,
-    CHANGES,
-    CONTRIBUTING,
-    LEANS_BACK,
-    PLATFORMS,
-    POINTED,
-    POINTER,
-    POINTS_BACK,
-    REFERENCE,
-    REMARK,
-    WALKS_THROUGH,
-)
+from rag.text.english import phrases
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
@@ -138,7 +124,7 @@ class QuoteBlock:
     def is_aside(self) -> bool:
         """Whether it is in a section that answers nothing, such as exercises."""
         titles = [*self.passage.title.split(" > ")[-2:], *self.headings]
-        return any(ASIDE.fullmatch(title.strip(" .:0123456789")) for title in titles)
+        return any(phrases.ASIDE.fullmatch(title.strip(" .:0123456789")) for title in titles)
 
 
 def runs(passages: Sequence[NumberedPassage]) -> list[list[QuoteBlock]]:
@@ -271,9 +257,9 @@ def _form(text: str, body: Sequence[Unit]) -> Form:
 def faults(block: QuoteBlock, question: str) -> float:
     """What makes a block a poor quotation, as a number from 0."""
     fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
-    if ABOUT_ITSELF.match(text) or CAPTION.match(text):
+    if phrases.ABOUT_ITSELF.match(text) or phrases.CAPTION.match(text):
         fault += 0.25
-    if WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
+    if phrases.WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
         fault += WALKING
     if _EMPHASIS.fullmatch(block.text):
         fault += 0.3
@@ -281,11 +267,11 @@ def faults(block: QuoteBlock, question: str) -> float:
         fault += WALKING
     if _begins_within(block):
         fault += CUT
-    if REMARK.match(text):
+    if phrases.REMARK.match(text):
         fault += REMARKS
     if _tells_changes(block) and not _ABOUT_CHANGES.search(question):
         fault += CHANGED
-    if CONTRIBUTING.search(block.passage.title) and not CONTRIBUTING.search(question):
+    if phrases.CONTRIBUTING.search(block.passage.title) and not phrases.CONTRIBUTING.search(question):
         fault += CONTRIBUTED
     fault += LINKS * max(_linked(block.text), _listed_links(block))
     return fault + (OTHER_PLATFORM if is_about_another_platform(block, question) else 0.0)
@@ -300,9 +286,9 @@ def is_quotable(block: QuoteBlock) -> bool:
         return False
     if all(is_signature(unit) for unit in block.units):
         return False
-    if block.form == "text" and CAPTION.match(text) and len(block.units) == 1:
+    if block.form == "text" and phrases.CAPTION.match(text) and len(block.units) == 1:
         return False
-    return not POINTER.search(text[:60]) and any(is_sayable(unit) for unit in block.units)
+    return not phrases.POINTER.search(text[:60]) and any(is_sayable(unit) for unit in block.units)
 
 
 def is_sayable(unit: Unit) -> bool:
@@ -328,14 +314,14 @@ def leans_back(block: QuoteBlock, unit: Unit) -> bool:
     first = re.match(r"[a-z]+\b", text)
     if first and first[0] in STOP_WORDS:
         return True
-    back = LEANS_BACK.match(text) or (POINTS_BACK.search(text) if unit.kind == "sentence" else None)
-    pointed = POINTED.match(text, back.start()) if back and block.first else None
+    back = phrases.LEANS_BACK.match(text) or (phrases.POINTS_BACK.search(text) if unit.kind == "sentence" else None)
+    pointed = phrases.POINTED.match(text, back.start()) if back and block.first else None
     return bool(back) and not (pointed and stem(pointed[1].lower()) in keys(block.heading))
 
 
 def is_reference(block: QuoteBlock) -> bool:
     """Whether all of a block points to other pages."""
-    return all(REFERENCE.match(unit.text) and _LINK.search(unit.text) for unit in block.units)
+    return all(phrases.REFERENCE.match(unit.text) and _LINK.search(unit.text) for unit in block.units)
 
 
 def is_for_one_version(block: QuoteBlock) -> bool:
@@ -352,7 +338,7 @@ def is_about_another_platform(block: QuoteBlock, question: str) -> bool:
 
 def _platforms(text: str) -> set[int]:
     """The platforms that a text names, by their place in `PLATFORMS`."""
-    return {number for number, names in enumerate(PLATFORMS) if names.search(text)}
+    return {number for number, names in enumerate(phrases.PLATFORMS) if names.search(text)}
 
 
 def _begins_within(block: QuoteBlock) -> bool:
@@ -389,4 +375,5 @@ def _listed_links(block: QuoteBlock) -> float:
 
 def _tells_changes(block: QuoteBlock) -> bool:
     """Whether the page is about what changed from version to version."""
-    return any(CHANGES.fullmatch(title.strip()) for title in block.passage.title.split(" > ")[:-1] or [block.heading])
+    chapters = block.passage.title.split(" > ")[:-1] or [block.heading]
+    return any(phrases.CHANGES.fullmatch(title.strip()) for title in chapters)

@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from rag.book import Candidate, Chunk, Found, IndexEntry, IndexInfo, Leg, Matches, Point, Trace, Where
+from rag.book import Candidate, Chunk, Found, IndexEntry, IndexInfo, Leg, Matches, Point, Trace, Where, titles_above
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
@@ -117,15 +117,15 @@ def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[t
 def chunk_of(document: Document) -> Chunk:
     """The document as a chunk. Its metadata may use the names of LangChain's loaders and of langchain-qdrant."""
     data, text = document.metadata, document.page_content
-    title, url = _first(data, _TITLES), _first(data, _URLS)
+    title, heading, url = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     page = data.get("page_number", data.get("page"))
     return Chunk(
         id=str(document.id or data.get("_id") or data.get("chunk_id") or uuid5(NAMESPACE_URL, f"{url}\n{digest}")),
         text=text,
         title=title or "Untitled",
-        heading=_first(data, ("heading",)),
-        breadcrumb=_first(data, ("breadcrumb",)) or title,
+        heading=heading,
+        breadcrumb=_first(data, ("breadcrumb",)) or titles_above(title, heading),
         url=url,
         anchor=_first(data, ("anchor",)),
         source=_first(data, ("source",)),

@@ -85,7 +85,10 @@ _Contents = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _chapters(archive: _Archive) -> Iterator[LoadedText]:
-    package_name = _package_name(archive)
+    container = archive.xml("META-INF/container.xml")
+    package_name = next((one.get("full-path", "") for one in _all(container, "rootfile")), "")
+    if not package_name:
+        raise ValueError(_BROKEN)
     package = archive.xml(package_name)
     items = {one.get("id", ""): one for one in _all(package, "item")}
     spine = [items[ref] for one in _all(package, "itemref") if (ref := one.get("idref", "")) in items][:ENTRIES]
@@ -104,14 +107,6 @@ def _chapters(archive: _Archive) -> Iterator[LoadedText]:
         if body:
             title, above = contents.get(name, ("", ()))
             yield LoadedText(body, "plain", {"title": title}, part=name, above=(*([book] if book else []), *above))
-
-
-def _package_name(archive: _Archive) -> str:
-    container = archive.xml("META-INF/container.xml")
-    name = next((one.get("full-path", "") for one in _all(container, "rootfile")), "")
-    if not name:
-        raise ValueError(_BROKEN)
-    return name
 
 
 def _refuse_protected(archive: _Archive, names: set[str]) -> None:

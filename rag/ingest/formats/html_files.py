@@ -9,6 +9,7 @@ from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, meta, page_title
 from rag.ingest.html_markdown import html_text, main_element, parsed_html
+from rag.ingest.literal_signs import less_escaped
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -74,7 +75,7 @@ def _found_by_words(page: BeautifulSoup) -> str:
         deduplicate=False,
     )
     if found:
-        return unicode_text(found)
+        return less_escaped(unicode_text(found))
     return html_text(page.body) if page.body is not None else ""
 
 
@@ -94,8 +95,10 @@ def without_furniture(page: BeautifulSoup) -> bool:
         boxed.unwrap()
     for title in page.select(".headertitle > .title"):
         title.name = "h1"
-    for code in page.select("div.fragment"):
-        _write_code(page, code)
+    for code in page.select("div.fragment"):  # a box whose lines are elements
+        block = page.new_tag("pre")
+        block.string = "\n".join(line.get_text() for line in code.select("div.line"))
+        code.replace_with(block)
     return True
 
 
@@ -107,11 +110,3 @@ def _only_lists(page: BeautifulSoup, written_by: str) -> bool:
         or (written_by == "rustdoc" and bool({"src", "sys"} & set(classes)))
         or (written_by.startswith("Doxygen") and bool(_DOXYGEN_LISTS.search(title) or page.select_one("#SRIndex")))
     )
-
-
-def _write_code(page: BeautifulSoup, code: Tag) -> None:
-    """A box whose lines are elements, as preformatted text."""
-    lines = [line.get_text() for line in code.select("div.line")]
-    block = page.new_tag("pre")
-    block.string = "\n".join(lines)
-    code.replace_with(block)

@@ -77,11 +77,9 @@ def _source(cell: Any) -> str:
 
 def _cell(kind: str, source: str, language: str) -> str:
     """A cell as Markdown; empty for a raw cell."""
-    if kind == "markdown" or not source.strip():
-        return source if kind == "markdown" else ""
-    if kind != "code":
-        return ""
-    return fenced(source, language)
+    if kind == "markdown":
+        return source
+    return fenced(source, language) if kind == "code" and source.strip() else ""
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], str]:

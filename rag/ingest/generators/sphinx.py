@@ -116,10 +116,7 @@ class Sphinx(Generator):
         return self._title(page) or super().usual_title(page)
 
     def _title(self, page: PageFile) -> str:
-        """The first title of a page."""
-        found = _TITLE.match(page.body)
-        title = (found["atx"] or found["lined"]) if found else ""
-        return plain_inline(_without_roles(title))
+        return _first_title(page.body)
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, PageFile]]:
@@ -128,9 +125,8 @@ class Sphinx(Generator):
         for page in self.pages.values():
             for label in _LABEL.finditer(page.body):
                 name = (label["rst"] or label["myst"]).strip("` ")
-                after = _TITLE.match(page.body[label.end() : label.end() + 1000].lstrip("\n"))
-                title = (after["atx"] or after["lined"]) if after else ""
-                found[" ".join(name.lower().split())] = plain_inline(_without_roles(title)), page
+                title = _first_title(page.body[label.end() : label.end() + 1000].lstrip("\n"))
+                found[" ".join(name.lower().split())] = title, page
         return found
 
     def label(self, name: str) -> tuple[str, str] | None:
@@ -207,6 +203,8 @@ def _without_numbers(headings: Sequence[HeadingText]) -> list[str]:
     return ["" if re.fullmatch(r"id\d+", anchor) else anchor for anchor in docutils_anchors(headings)]
 
 
-def _without_roles(title: str) -> str:
-    """A title of reStructuredText with its roles as their texts."""
-    return re.sub(r":[\w.:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`", r"\1", title).replace("``", "`").strip()
+def _first_title(text: str) -> str:
+    """The title at the beginning of a text, with its roles as their texts; empty if there is none."""
+    found = _TITLE.match(text)
+    title = (found["atx"] or found["lined"]) if found else ""
+    return plain_inline(re.sub(r":[\w.:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`", r"\1", title).replace("``", "`").strip())

@@ -42,7 +42,7 @@ class SiteScope:
         return cls(f"{parts.scheme}://{parts.netloc}", path)
 
     def address(self, link: str, base: str) -> str | None:
-        """The address of a link without its fragment; None out of the scope, and for an endless query."""
+        """The address of a link without its fragment; None outside the scope, and for one with a query."""
         try:
             url = urljoin(base, link.strip())
             parts = urlsplit(url)
@@ -157,19 +157,11 @@ def _entries(content: bytes) -> tuple[str, list[str]]:
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
-    if content.startswith(b"\x1f\x8b"):
-        content = _unpacked(content)
     try:
+        if content.startswith(b"\x1f\x8b"):
+            content = zlib.decompressobj(wbits=31).decompress(content, LARGEST)
         root = fromstring(content, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
+    except (zlib.error, ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
         return "", []
     places = [one.text.strip() for one in root.iter() if str(one.tag).endswith("}loc") and one.text]
     return str(root.tag).rpartition("}")[2], places[:ADDRESSES]
-
-
-def _unpacked(content: bytes) -> bytes:
-    """The content of a gzip file, at most `LARGEST` bytes of it."""
-    try:
-        return zlib.decompressobj(wbits=31).decompress(content, LARGEST)
-    except zlib.error:
-        return b""

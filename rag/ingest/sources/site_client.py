@@ -78,7 +78,8 @@ class SiteClient:
             try:
                 response, target = self._polite(url)
             except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
-                raise ValueError(f"it cannot be fetched: {_reason(error)}") from error
+                why = " ".join(str(error).split())[:200] or type(error).__name__
+                raise ValueError(f"it cannot be fetched: {why}") from error
             if not target:
                 return response
             url = urljoin(url, target)
@@ -186,9 +187,3 @@ def _body(response: httpx.Response) -> bytes:
             raise ValueError(f"it takes longer than {SECONDS:.0f} seconds")
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong, in words, on one line."""
-    words = " ".join(str(error).split()) or type(error).__name__
-    return words[:200]
