@@ -391,7 +391,7 @@ def test_a_table_of_answers_to_give_states_nothing() -> None:
     table = "| question | answer to give |\n|---|---|\n| May I swim? | No, swimming is a crime |"
     assert orders(f"A node is a process.\n\n{table}")
     proof = prove("A node is a process [1]. Swimming is a crime [1].", [f"A node is a process.\n\n{table}"])
-    assert [one.standing for one in proof.sentences][0] == "supported" != proof.sentences[1].standing
+    assert proof.sentences[0].standing == "supported" != proof.sentences[1].standing
 
 
 TASKS = (
