@@ -10,7 +10,8 @@ from rag.ingest.links import checked_base_url
 BAD = (
     "", "x.org/docs", "ftp://x.org", "file:///etc", "https://", "http://[", "https://x.org?q=1",
     "https://x org", "https://x.org/my docs", "https://x.org/a\tb", "https://x.org/<b>", 'https://x.org/"', "https://x.org/`a`",
-    "https://x.org/[1]", "https://x.org/a|b", "https://x.org\\a", "https://x.org/%zz", "https://x.org:port", "https://.", "https://x.org/\u202ea",
+    "https://x.org/[1]", "https://x.org/a|b", "https://x.org\\a", "https://x.org/%zz", "https://x.org:port",
+    "https://.", "https://x.org/\u202ea",
 )  # fmt: skip
 
 
