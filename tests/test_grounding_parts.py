@@ -148,6 +148,13 @@ def test_a_subject_that_a_title_names_is_known() -> None:
     assert check("Atlas weighs 89 kg.", ["It weighs 89 kg."], known="Robots > Atlas", beside=[ATLAS]).supported
 
 
+@pytest.mark.parametrize("code", ["void *zalloc(void **code)", "__init__"])
+def test_code_is_found_where_the_passage_escapes_its_signs(code: str) -> None:
+    passage = r"It is declared as void \*zalloc(void \*\*code) and \_\_init\_\_ runs. So is `a\*b`."
+    assert check(f"It is declared as `{code}`.", [passage]).standing == "supported"
+    assert check("So is `a*b`.", [passage]).standing != "supported"
+
+
 @pytest.mark.parametrize(
     ("sentence", "passage"),
     [
