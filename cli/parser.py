@@ -112,7 +112,9 @@ def _built(name: str) -> argparse.ArgumentParser:
     _common(ask)
     search = _command(commands, "search", "show the passages found for a query")
     search.add_argument("query", metavar="QUERY", help="what to search for")
-    search.add_argument("--history", metavar="FILE", help="the conversation so far: a JSON list of {role, content}")
+    search.add_argument(
+        "--history", metavar="FILE", type=_name, help="the conversation so far: a JSON list of {role, content}"
+    )
     _retrieval(search)
     _common(search)
     _add_storage_commands(commands)
@@ -145,7 +147,9 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     _profile(ingest)
     _common(ingest, _FILLED)
     passages = _command(commands, "passages", "print stored passages in full")
-    passages.add_argument("ids", metavar="CHUNK_ID", nargs="+", help="ids from search results and citations")
+    passages.add_argument(
+        "ids", metavar="CHUNK_ID", type=_name, nargs="+", help="ids from search results and citations"
+    )
     _common(passages)
     _add_actions(commands, "books", "list, show, rename or delete the books in the index", _BOOKS)
     _add_actions(commands, "threads", "list, show, export, delete or prune stored conversations", _THREADS)
@@ -154,7 +158,7 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     _common(verify, _CITED)
     _add_eval(commands)
     trust = _command(commands, "trust", "let a profile or .env that you have read use your keys")
-    trust.add_argument("files", metavar="FILE", nargs="+", help="the profile or .env, which you have read")
+    trust.add_argument("files", metavar="FILE", type=_name, nargs="+", help="the profile or .env, which you have read")
     trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
     serve = _command(commands, "serve", "answer over HTTP: a web page, an endpoint, conversations")
     serve.add_argument("--host", metavar="H", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
@@ -175,11 +179,16 @@ def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     """The command `eval`."""
     evaluate = _command(commands, "eval", "ask the questions of a dataset and rate the answers")
     evaluate.add_argument(
-        "dataset", metavar="DATASET", help="a file of JSON Lines with questions; with --make, a book or its folder"
+        "dataset",
+        metavar="DATASET",
+        type=_name,
+        help="a file of JSON Lines with questions; with --make, a book or its folder",
     )
     evaluate.add_argument("--make", metavar="N", help="print a dataset of N questions made from the book, to be edited")
-    evaluate.add_argument("--report", metavar="FILE.html", help="write a page with tables and plots")
-    evaluate.add_argument("--against", metavar="OTHER.json", help="compare with a run that was printed with --json")
+    evaluate.add_argument("--report", metavar="FILE.html", type=_name, help="write a page with tables and plots")
+    evaluate.add_argument(
+        "--against", metavar="OTHER.json", type=_name, help="compare with a run that was printed with --json"
+    )
     evaluate.add_argument("--fresh", action="store_true", help="do not go on with an unfinished run")
     _profile(evaluate)
     _common(evaluate)

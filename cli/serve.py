@@ -70,16 +70,15 @@ async def _serve(
     from graph.book_agents import open_book_agents
     from rag.profiles.offered_profiles import offer_of
     from rag.web.app import build_app
-    from rag.web.hosting import Hosting, Limits
+    from rag.web.hosting import Hosting, Limits, origins_of
     from state import Context
 
-    offer = offer_of(settings)
+    offer, origins = offer_of(settings), origins_of(settings.allowed_origins)
     async with (
         opened(options, settings) as agent,
         open_book_agents(settings, agent, offer.names, suggest=_suggested) as books,
     ):
         limits = Limits(turns_per_minute=settings.turns_per_minute, concurrent_turns=settings.concurrent_turns)
-        origins = tuple(filter(None, (part.strip() for part in (settings.allowed_origins or "").split(","))))
         hosting = Hosting(books, Context, offer, people, limits, origins=origins, access=access)
         config = uvicorn.Config(
             build_app(hosting),

@@ -100,7 +100,7 @@ class UsageError(AskbookError):
 
 
 class SourceFailedError(UsageError):
-    """A source that cannot be read, though what was asked for is right. `failures` are all, with reasons."""
+    """A source that cannot be read, though what was asked for is right. `failures` has every source and the reason."""
 
     exit_code = 1
     failures: tuple[tuple[str, str], ...] = ()

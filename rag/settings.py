@@ -6,10 +6,12 @@ them. docs/settings.md lists the variables.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, model_validator
@@ -155,6 +157,8 @@ class Settings(BaseModel):
             if len(str(getattr(settings, field))) > _LONGEST:
                 name = cls.model_fields[field].validation_alias
                 raise UsageError(f"{name} has more than {_LONGEST:,} characters, so it names nothing.", code="settings")
+        for field in _PATHS:
+            _check_path(str(cls.model_fields[field].validation_alias), getattr(settings, field))
         if others := {name: value for name, value in file.values.items() if name not in variables()}:
             settings._file = file._replace(values=others)
         return settings
@@ -175,6 +179,7 @@ class Settings(BaseModel):
 _MAX_BYTES: Final = 100_000  # of a file `.env`
 _LONGEST: Final = 4096  # characters; Linux has no longer path
 _SHOWN: Final = 200  # characters of a value in a message
+_PATHS: Final = ("home", "embedding_model", "judge")
 _NAMES_AND_PATHS: Final = (
     "home",
     "profile",
@@ -187,6 +192,22 @@ _NAMES_AND_PATHS: Final = (
     "cohere_base_url",
     "qdrant_url",
 )
+
+
+def _check_path(variable: str, value: Path | str | None) -> None:
+    """Raise `UsageError` for a home that cannot be a folder, and for what is too long for a path.
+
+    The other two may be names as well, and who opens them tells what is missing.
+    """
+    wrong = 0
+    try:
+        if value is not None and not S_ISDIR(Path(value).stat().st_mode):
+            wrong = errno.ENOTDIR
+    except (OSError, ValueError) as error:
+        wrong = getattr(error, "errno", 0)
+    if wrong == errno.ENAMETOOLONG or (wrong == errno.ENOTDIR and variable == "ASKBOOK_HOME"):
+        shown = f"{str(value)[:_SHOWN]}…" if len(str(value)) > _SHOWN else value
+        raise UsageError(f"{variable} cannot be used: {os.strerror(wrong)}: {shown}", code="settings")
 
 
 def read_env_file(path: Path | None) -> EnvFile:

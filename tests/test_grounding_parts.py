@@ -125,8 +125,34 @@ def test_the_subject_at_the_beginning_stands_in_the_cited_passages(sentence: str
     assert check(sentence, [SPOT], beside=[ATLAS, SPOT, "How heavy are they?"]).standing == standing
 
 
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Darwin designed the bridge over the Orne.", "Clara Vonn designed the bridge over the Orne."),
+        ("Robert's bridge was built in 1652.", "The bridge was built in 1652."),
+        ("Google designed the bridge over the Orne.", "Clara Vonn designed the bridge over the Orne."),
+        ("Atlas weighs 89 kg.", "Spot weighs 89 kg."),
+    ],
+)
+def test_a_well_known_name_at_the_beginning_stands_in_the_cited_passages_too(sentence: str, passage: str) -> None:
+    verdict = check(sentence, [passage])
+    assert (verdict.standing, verdict.kinds) == ("unconfirmed", ("name",))
+
+
+@pytest.mark.parametrize("first", ["Users", "Developers", "Overall, they", "Mark, for example,", "Running tools"])
+def test_an_ordinary_word_at_the_beginning_is_no_name(first: str) -> None:
+    assert check(f"{first} set the port in the file `a.toml`.", ["Set the port in the file `a.toml`."]).supported
+
+
 def test_a_subject_that_a_title_names_is_known() -> None:
     assert check("Atlas weighs 89 kg.", ["It weighs 89 kg."], known="Robots > Atlas", beside=[ATLAS]).supported
+
+
+@pytest.mark.parametrize("code", ["void *zalloc(void **code)", "__init__"])
+def test_code_is_found_where_the_passage_escapes_its_signs(code: str) -> None:
+    passage = r"It is declared as void \*zalloc(void \*\*code) and \_\_init\_\_ runs. So is `a\*b`."
+    assert check(f"It is declared as `{code}`.", [passage]).standing == "supported"
+    assert check("So is `a*b`.", [passage]).standing != "supported"
 
 
 @pytest.mark.parametrize(

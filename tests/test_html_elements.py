@@ -55,3 +55,39 @@ def test_the_title_of_a_note_ends_with_a_colon_in_every_theme() -> None:
 def test_a_page_whose_text_has_only_a_role_is_that_text() -> None:
     (text,) = page_texts(b"<nav>Menu</nav><div role=main><h1>Title</h1>Words.</div><p>Around.</p>")
     assert (text.body, dict(text.fields)) == ("# Title {#}\n\nWords.", {})
+
+
+SIGNS = (
+    (
+        "<strong>void *zalloc (size_t n, void **code)</strong> is C.",
+        r"**void \*zalloc (size_t n, void \*\*code)** is C.",
+    ),
+    ("3 * 4 * 5, file_name_here and list[0] are plain.", "3 * 4 * 5, file_name_here and list[0] are plain."),
+    ("*starred* and __init__ in `ticks`", r"\*starred\* and \_\_init\_\_ in \`ticks\`"),
+    ("[brackets](x) are no link, one * is no markup*", r"\[brackets](x) are no link, one * is no markup*"),
+    ("<code>a*b*c</code> is <em>a_b</em>, <a href='u.html'>string[]</a>", "`a*b*c` is *a_b*, [string[]](u.html)"),
+    ("<img alt='the *best* one'> of <b>*</b>", r"the \*best\* one of **\***"),
+    (r"a path C:\*\_ as before", r"a path C:\*\_ as before"),
+)
+
+
+@pytest.mark.parametrize(("html", "markdown"), SIGNS)
+def test_a_sign_of_the_text_is_escaped_where_markdown_would_read_it(html: str, markdown: str) -> None:
+    whole = f"<html><body><main><h1>Signs</h1><p>{html}</p></main></body></html>"
+    assert page_texts(whole.encode())[0].body == f"# Signs {{#}}\n\n{markdown}"
+
+
+def test_a_page_around_whose_text_menus_stand_keeps_the_signs_too() -> None:
+    words = "Memory is taken by the function below, which is declared in the header of the library. " * 5
+    text = (
+        f"<h1>Signs</h1><p>{words}</p><p>{words} It is **not** a_b, and <code>a\\_c</code> is 3 * 4.</p><p>{words}</p>"
+    )
+    whole = f"<html><body><div><nav><a href='/'>Home</a></nav><div>{text}</div><footer>End</footer></div></body></html>"
+    body = page_texts(whole.encode())[0].body
+    assert r"It is \*\*not\*\* a_b, and `a\_c` is 3 \* 4." in body
+
+
+def test_the_signs_of_a_hostile_page_take_linear_time() -> None:
+    rows = "".join(f"<li>[*_`{n}" for n in range(3_000))
+    body = page_texts(f"<body><p>{'[*`_ ' * 50_000}</p><ul>{rows}</ul></body>".encode())[0].body
+    assert body.startswith(r"\[\*\`\_")

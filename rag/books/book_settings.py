@@ -172,9 +172,14 @@ def collection_index(
     A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """
     server = server_of(settings)
-    if server is None:  # only a server holds collections that other programs made
-        return open_index(home=settings.home, collection=collection, wait=wait)
-    return open_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
+    try:
+        if server is None:  # only a server holds collections that other programs made
+            return open_index(home=settings.home, collection=collection, wait=wait)
+        return open_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
+    except UsageError as error:
+        if error.code != "collection_name" or collection != settings.qdrant_collection_name:
+            raise
+        raise UsageError(f"QDRANT_COLLECTION_NAME: {error.message}", code=error.code, hint=error.hint) from None
 
 
 def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:

@@ -62,7 +62,12 @@ class OnnxEmbeddings(Embeddings):
         for path in (model, vocabulary):
             if not path.is_file():
                 message = f"The embedding model has no {path.name} in {path.parent}."
-                hint = "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, or unset it."
+                if folder and not folder.is_dir():
+                    message = f"ASKBOOK_EMBEDDING_MODEL names neither a folder nor a model that is known: {folder}."
+                hint = (
+                    "Set ASKBOOK_EMBEDDING_MODEL to a folder with model.onnx and vocab.txt, to a model's name such as "
+                    "text-embedding-3-small or openai:NAME, or unset it."
+                )
                 raise UsageError(message, code="embedding_model", hint=hint)
         self._vocabulary = _File.of(vocabulary)
         self._load = partial(_loaded, _File.of(model), self._vocabulary, None if folder else MINILM_SHA256, threads)

@@ -16,7 +16,7 @@ from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, folded, plain_number, read
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.vocabulary import is_english
+from rag.text.vocabulary import is_english, names
 from rag.types import Standing
 
 Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
@@ -113,10 +113,11 @@ class Mentions:
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
         is_name = any(word in one.words for one in self._all) and not any(forms & one.words for one in self._all)
-        verb = re.escape(second.word) if second.word.endswith("s") else "(?!)"
+        verb = re.escape(second.word) if second.word.endswith(("s", "ed")) else "(?!)"
         said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
         is_verb = _VERBS.fullmatch(second.word) or any(said.search(one.text) for one in self._cited)
-        is_subject = is_verb and not first.word.endswith(("s", "ing"))
+        plural = first.word.endswith("s") and is_english(first.word[:-1])
+        is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
 
     def code(self, sentence: str) -> Iterator[Reason]:
@@ -194,7 +195,7 @@ def _addresses(sentence: str) -> list[str]:
 
 
 def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
-    """The words with a capital but for English ones at a beginning, with key and whether no beginning explains it."""
+    """The words with a capital but for ordinary ones at a beginning, with key and whether no beginning explains it."""
     text = sentence.text
     prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
     found: dict[str, tuple[str, bool]] = {}
@@ -205,7 +206,9 @@ def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
         explained = begins and word.istitle()
-        if not (begins and is_english(word.casefold())) and (token.is_name or not explained):
+        known = word.casefold() in names()
+        ordinary = begins and not known and is_english(word.casefold())
+        if not ordinary and (known or token.is_name or not explained):
             found[word] = token.key, found.get(word, ("", False))[1] or not explained
     return found
 

@@ -25,6 +25,8 @@ DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _ROW: Final = re.compile(r"[^\n]+")
+# Code, where a backslash is one, or a sign that Markdown would read but for the backslash before it.
+_ESCAPED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\\(?P<sign>[!-/:-@\[-`{-~])", re.DOTALL)
 _CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
 
 
@@ -110,7 +112,9 @@ class ReadText:
 
     @cached_property
     def spaced(self) -> str:
-        return " ".join(self.text.split())
+        """The text on one line; if signs of it are escaped, on a second line as a reader sees it."""
+        shown = _ESCAPED.sub(lambda found: found["sign"] or found[0], self.text)
+        return "\n".join(" ".join(one.split()) for one in dict.fromkeys([self.text, shown]))
 
     @cached_property
     def parts(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.points import DENSE, ENTRY_KEYS, SPARSE, server_ids, to_entry
 from rag.index.server_errors import is_forbidden, is_missing, server_faults
 from rag.index.server_lease import take_lease
-from rag.index.server_requests import INDEXED, ServerHits, ServerSearch, quantization
+from rag.index.server_requests import INDEXED, ServerSearch, quantization
 from rag.index.server_versions import worth_copying
 from rag.profiles.schema import BookSection
 
@@ -81,18 +82,19 @@ class ServerIndex:
             if found is not None:
                 break
             ended.add(state)
-        return await asyncio.to_thread(lambda: rank(found.matches(schema, legs)))
+        return await asyncio.to_thread(lambda: rank(found()))
 
     async def _found(
         self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, state: str
-    ) -> ServerHits | None:
+    ) -> Callable[[], Matches] | None:
         """What the legs find in the collection `state`, or in the one that the book's name stands for.
 
         None if the state is gone, or if only the book's name may be used.
         """
         with self._faults():
             try:
-                return await ServerSearch(self._client, state or self.collection, schema, legs).hits(limit, where)
+                search = ServerSearch(self._client, state or self.collection, schema, legs)
+                return partial(search.matches, await search.scores(limit, where))
             except Exception as error:
                 if state and (is_missing(error) or is_forbidden(error)):
                     return None

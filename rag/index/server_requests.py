@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag.book import Chunk, Leg, Matches, SparseVector, Where
@@ -76,14 +76,14 @@ def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
     from qdrant_client import models
 
     conditions: list[Any] = []
-    for name, field in FILTERS.items():
+    for name, sought in FILTERS.items():
         value = getattr(where, name, None)
         if not value:
             continue
-        paths = _paths(schema.fields, field)
+        paths = _paths(schema.fields, sought)
         if not paths:
-            message = f'The points of the collection "{schema.info.collection}" have no field {field} to filter on.'
-            hint = f"Map {field} in the section [book.payload] of the profile, or leave the filter out."
+            message = f'The points of the collection "{schema.info.collection}" have no field {sought} to filter on.'
+            hint = f"Map {sought} in the section [book.payload] of the profile, or leave the filter out."
             raise RetrievalError("index_filter", message, hint=hint)
         conditions.append(_first_of(paths, models.MatchPrefix(prefix=value)))
     return models.Filter(must=conditions) if conditions else None
@@ -192,40 +192,36 @@ def scored_points(points: Sequence[tuple[str, float]]) -> Hits:
     return Hits(np.array([id for id, _ in points], dtype=str), np.array([score for _, score in points], dtype=float))
 
 
-class ServerHits(NamedTuple):
-    """The scores of everything that the legs found, and the hits by id."""
-
-    scores: Scores
-    known: Mapping[str, Hit]
-
-    def matches(self, schema: CollectionSchema, legs: Sequence[Leg]) -> Matches:
-        """The hits as `Matches`. A dense leg's scores become cosines, whatever its distance."""
-        scores, found = self.scores, [self.known[id] for id in self.scores.ids.tolist()]
-        dense = {column: leg for column, leg in enumerate(legs) if not isinstance(leg, SparseVector)}
-        if not gives_cosines(schema):
-            scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
-        prose = prose_of([hit.chunk for hit in found])
-        return Matches(legs, scores.matrix, scores.rankings, prose, lambda rows: [found[row].chunk for row in rows])
-
-
 @dataclass(frozen=True, slots=True)
 class ServerSearch:
-    """One search. All of its requests go to `collection`; its methods raise what the client raises."""
+    """One search. All of its requests go to `collection`; its methods raise what the client raises.
+
+    `known` are the hits so far, by id.
+    """
 
     client: AsyncQdrantClient
     collection: str
     schema: CollectionSchema
     legs: Sequence[Leg]
+    known: dict[str, Hit] = field(default_factory=dict)
 
-    async def hits(self, limit: int, where: Where | None) -> ServerHits:
-        """The best `limit` points of each leg."""
-        known: dict[str, Hit] = {}
-        scores = Scores(await self._rankings(limit, where, known))
+    async def scores(self, limit: int, where: Where | None) -> Scores:
+        """The scores of the best `limit` points of each leg, in every leg."""
+        scores = Scores(await self._rankings(limit, where))
         await self._complete(scores)
-        return ServerHits(scores, known)
+        return scores
 
-    async def _rankings(self, limit: int, where: Where | None, known: dict[str, Hit]) -> list[Hits]:
-        """The scored ids of each leg. The hits are added to `known`, by id."""
+    def matches(self, scores: Scores) -> Matches:
+        """The hits as `Matches`. A dense leg's scores become cosines, whatever its distance."""
+        found = [self.known[id] for id in scores.ids.tolist()]
+        dense = {column: leg for column, leg in enumerate(self.legs) if not isinstance(leg, SparseVector)}
+        if not gives_cosines(self.schema):
+            scores.matrix[:, list(dense)] = cosines([hit.dense for hit in found], list(dense.values()))
+        prose = prose_of([hit.chunk for hit in found])
+        return Matches(self.legs, scores.matrix, scores.rankings, prose, lambda rows: [found[r].chunk for r in rows])
+
+    async def _rankings(self, limit: int, where: Where | None) -> list[Hits]:
+        """The scored ids of each leg."""
         found = [scored_points(())] * len(self.legs)
         unread: Any = None  # a point of a foreign collection in which no text was found
         asked = {i: limit + TIE_SLACK for i, leg in enumerate(self.legs) if limit > 0 and self._finds(leg)}
@@ -244,7 +240,7 @@ class ServerSearch:
                     deeper[i] = size * 4
                 else:
                     found[i] = ranking
-                    known.update((hit.chunk.id, hit) for hit in read)
+                    self.known.update((hit.chunk.id, hit) for hit in read)
             asked = deeper
         if unread is not None and self.schema.fields is not None and not any(len(each.ids) for each in found):
             raise unmapped(self.collection, self.schema.fields, unread.payload)

@@ -67,21 +67,17 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
         for begin, text in pack(section.blocks, document.text, starts, fits):
             place = places[section.path]
             places[section.path] += 1
-            made = _chunk(document, section, breadcrumb, text, place, len(chunks))
-            chunks.append(_on_printed_page(made, document, section, bisect_right(starts, begin) - 1))
+            line = bisect_right(starts, begin) - 1
+            chunks.append(_chunk(document, section, breadcrumb, text, place, len(chunks), line))
     return [replace(one, page_chunks=len(chunks)) for one in chunks]
 
 
-def _on_printed_page(chunk: Chunk, document: Document, section: _Section, line: int) -> Chunk:
-    """The chunk with the number of the printed page on which it begins, which a browser opens by `#page=N`."""
-    if not document.page_lines:
-        return chunk
-    number = max(1, bisect_right(document.page_lines, line))
-    chapter = section.path[0] if section.path else chunk.chapter
-    return replace(chunk, page_number=number, anchor=f"page={number}", chapter=chapter)
-
-
-def _chunk(document: Document, section: _Section, breadcrumb: str, text: str, place: int, index: int) -> Chunk:
+def _chunk(
+    document: Document, section: _Section, breadcrumb: str, text: str, place: int, index: int, line: int
+) -> Chunk:
+    """The chunk, with the number of the printed page, if any, on which it begins: a browser opens it by `#page=N`."""
+    page = max(1, bisect_right(document.page_lines, line)) if document.page_lines else None
+    anchor = f"page={page}" if page else section.anchor if _on_site(document) else ""
     return Chunk(
         id=str(uuid5(NAMESPACE, "\0".join([page_key(document), *section.path, str(place)]))),
         text=text,
@@ -89,13 +85,14 @@ def _chunk(document: Document, section: _Section, breadcrumb: str, text: str, pl
         heading=section.path[-1] if section.path else "",
         breadcrumb=breadcrumb,
         url=document.url,
-        anchor=section.anchor if _on_site(document) else "",
+        anchor=anchor,
         source=document.source,
         source_file_path=document.path,
         chunk_index=index,
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         document_sha256=document.sha256,
-        chapter=_chapter(document),
+        chapter=section.path[0] if page and section.path else _chapter(document),
+        page_number=page,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
+from rag.ingest.literal_signs import marked, unmarked
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -107,7 +108,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         raise ValueError("it is nested too deeply") from None
     if len(text) > LONGEST:
         raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
-    return re.sub(r"\n{3,}", "\n\n", unicode_text(text)).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", unmarked(unicode_text(text))).strip("\n")
 
 
 def _end_note_titles(element: Tag) -> None:
@@ -234,10 +235,13 @@ def _code(element: Tag) -> str:
 
 @cache
 def _converter() -> Any:
-    """markdownify, with the Markdown of the rest of askbook. Nothing is escaped: a passage is shown as it is."""
+    """markdownify, with the Markdown of the rest of askbook. `unmarked` settles which signs of the text are escaped."""
     from markdownify import MarkdownConverter
 
     class Converter(MarkdownConverter):
+        def escape(self, text: str, parent_tags: set[str]) -> str:
+            return marked(text)
+
         def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
             words = " ".join(text.split())
             if not words or "_inline" in parent_tags:
@@ -257,6 +261,7 @@ def _converter() -> Any:
 
         def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             alt = str(el.get("alt") or "")
+            alt = alt if "_noformat" in parent_tags else marked(alt)
             alone = el.has_attr("data-alone") and alt.strip()
             return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
 
@@ -271,9 +276,6 @@ def _converter() -> Any:
             return f"{start}[{words}]({address}){end}"
 
     return Converter(
-        escape_asterisks=False,
-        escape_underscores=False,
-        escape_misc=False,
         bullets="-",
         newline_style="backslash",
         table_infer_header=True,

@@ -268,7 +268,7 @@ class Ingestion:
         )
         written = {chunk.id for chunk in plan.write}
         replaced = {entry.id for entry in self._held if options.rebuild or entry.id in written}
-        self._written = {_identity(one.id, one.sha256) for one in plan.write}
+        self._written = {hash((one.id, one.sha256)) for one in plan.write}  # numbers: a large book has many chunks
         points = self._told(first, self._vectors.consumed(deque(plan.write[BATCH:])), len(plan.write))
         self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
         await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
@@ -285,7 +285,7 @@ class Ingestion:
             return
         self._tell("verify", 0, plan.total, always=True)
         give_back_memory()
-        stored = {_identity(entry.id, entry.sha256) for entry in await self.index.entries()}
+        stored = {hash((entry.id, entry.sha256)) for entry in await self.index.entries()}
         wrong = len(written - stored)
         if wrong or len(stored) != plan.total:
             message = (
@@ -338,11 +338,6 @@ class Ingestion:
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
             sources=[one.summary() for one in self._sources.loaded],
         )
-
-
-def _identity(id: str, sha256: str) -> int:
-    """A number in place of a chunk's id and the hash of its text, of which a large book has many."""
-    return hash((id, sha256))
 
 
 def _places(source: str, path: str) -> list[tuple[str, str]]:

@@ -74,7 +74,7 @@ _witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", def
 
 @contextmanager
 def witnessed() -> Iterator[dict[str, Stamp]]:
-    """Note the stamp of every file and folder that is read or looked for. While none changes, neither does the book."""
+    """Note the stamp of every file and folder that is read or looked for. If none changes, the book is the same."""
     seen: dict[str, Stamp] = {}
     token = _witness.set(seen)
     try:

@@ -215,7 +215,10 @@ def read_layers(name: str, folders: Sequence[Path]) -> list[Layer]:
 
 
 def _find(name: str, folders: Sequence[Path], taken: Sequence[Path]) -> Path:
-    """The file of a profile that the last of `taken` extends: of its own name, the one that it hides."""
+    """The file of a profile that the last of `taken` extends, or of the profile asked for if `taken` is empty.
+
+    A file that extends its own name extends the file that it hides in an earlier folder.
+    """
     candidates = [folder / f"{name}.toml" for folder in reversed(folders)] if NAME.fullmatch(str(name)) else []
     found = [path for path in candidates if path.is_file()]
     extending = taken[-1] if taken else None
@@ -259,7 +262,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def check_endpoint(layer: Layer) -> None:
-    """Raise `UsageError` if the file names an address without its key, which would get the extended profile's."""
+    """Raise `UsageError` if the file names an address without a key: it would get the key of the extended profile."""
     model = layer.data.get("model")
     if isinstance(model, Mapping) and ("base_url" in model) != ("api_key_env" in model):
         problem = "base_url and api_key_env are only allowed together, in one file"

@@ -65,7 +65,7 @@ def as_packaged(text: str) -> str:
 
 
 def need(library: str, extra: str, wanted: str) -> None:
-    """Raise `UsageError` unless the library of the extra is installed, which what is `wanted` needs."""
+    """Raise `UsageError` unless the library is installed. `wanted` names what needs it, in words."""
     if not _is_installed(library):
         from rag.errors import UsageError
 

@@ -97,7 +97,7 @@ def _is_end(text: str, match: re.Match[str], begin: int, end: int, *, small: boo
 
 
 def is_plain_stop(text: str, stop: int) -> bool:
-    """Whether a single full stop stands before `stop`. Other signs go on in lower case: 'Ask "Why?" first'."""
+    """Whether a single full stop stands before `stop`. After other signs a sentence may go on: 'Ask "Why?" first'."""
     return _PLAIN_STOP.match(text, max(0, stop - 1)) is not None
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from rag.text.english.word_forms import AMERICAN, BRITISH, FUNCTION_WORDS
 
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
+_NAMES_FILE: Final = VOCABULARY.with_name("names.txt")  # words of the vocabulary that English has with a capital only
 _FIRST_WORD: Final = 1996  # lines before the first word: special tokens, punctuation, single characters
 _COMMON, _RARE = 30, 10_000  # the weight of a word rises between these ranks
 MIN_WEIGHT: Final = 0.2
@@ -74,6 +75,12 @@ def is_common(word: str) -> bool:
 def is_english(word: str) -> bool:
     """Whether the vocabulary has a lower-case word or its stem."""
     return is_common(word) or is_common(stem(word))
+
+
+@cache
+def names() -> frozenset[str]:
+    """The words of the vocabulary, in lower case, that are names and nothing else: "darwin", but not "mark"."""
+    return frozenset(_NAMES_FILE.read_text(encoding="utf-8").split())
 
 
 def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int = _FEWEST) -> bool:

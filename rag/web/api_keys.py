@@ -17,7 +17,7 @@ _SEPARATOR: Final = "/"  # not allowed in a name, so an id belongs to one person
 
 
 class Person:
-    """Somebody who may ask. Their conversations are stored under their name; the only person without keys has none."""
+    """Somebody who may ask. Conversations are stored under the name, which is empty on a server without keys."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -58,6 +58,8 @@ class People:
             if name in keys or key in keys.values():
                 raise UsageError(f"Entry {position} of ASKBOOK_API_KEYS repeats a name or a key.", code="settings")
             keys[name] = key
+        if text and not keys:
+            raise UsageError("ASKBOOK_API_KEYS lists no key.", code="settings", hint="Write name:key, or unset it.")
         return cls(keys)
 
     @property

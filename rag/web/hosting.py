@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from rag.types import Event
 from rag.web.api_keys import People
 
 _SEPARATOR = ":"  # in neither the name of a key nor that of a collection
+_ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE)
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
@@ -50,6 +52,16 @@ class BookAccess(NamedTuple):
         if self.allows(name, usual):
             return usual
         return next((book for owner, book in self.entries or () if owner in ("", name)), None)
+
+
+def origins_of(text: str | None) -> tuple[str, ...]:
+    """The sites of ASKBOOK_ALLOWED_ORIGINS, as a browser names them. Raises `UsageError` for what is no site."""
+    entries = tuple(filter(None, (part.strip() for part in (text or "").split(","))))
+    for entry in entries:
+        if not _ORIGIN.fullmatch(entry):
+            problem = f"ASKBOOK_ALLOWED_ORIGINS has the entry {entry[:100]!r}, which is no site."
+            raise UsageError(problem, code="settings", hint="Write scheme and host, such as https://docs.example.org.")
+    return tuple(entry.lower().removesuffix("/") for entry in entries)
 
 
 class HostedAgent(Protocol):

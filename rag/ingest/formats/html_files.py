@@ -9,6 +9,7 @@ from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, meta, page_title
 from rag.ingest.html_markdown import html_text, main_element, parsed_html
+from rag.ingest.literal_signs import less_escaped
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -74,7 +75,7 @@ def _found_by_words(page: BeautifulSoup) -> str:
         deduplicate=False,
     )
     if found:
-        return unicode_text(found)
+        return less_escaped(unicode_text(found))
     return html_text(page.body) if page.body is not None else ""
 
 

@@ -168,7 +168,7 @@ class Jekyll(Generator):
         return parts | {"i_month": month.lstrip("0"), "i_day": day.lstrip("0"), "short_year": year[-2:]}
 
     def _date(self, written: str) -> tuple[str, ...] | None:
-        """The year, month and day of a date on the site's clock, in UTC unless it says; None for no date."""
+        """The year, month and day of a date on the site's clock (UTC, if it has no `timezone`); None for no date."""
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?\s*(?:[+-]\d{2}:?\d{2}|Z)", written):
             try:
                 moment = datetime.datetime.fromisoformat(re.sub(r"\s+(?=[+-]|Z)", "", written))

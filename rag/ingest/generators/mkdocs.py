@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -89,7 +88,8 @@ class MkDocs(Generator):
 
     @cached_property
     def _blog(self) -> _Blog | None:
-        return _blog_of(self.plugins)
+        options = next((self.plugins[name] for name in _BLOGS if name in self.plugins), None)
+        return None if options is None or is_false(options.get("enabled")) else _Blog(options)
 
     def _is_post(self, page: PageFile) -> bool:
         return self._blog is not None and self._blog.holds(self.inner(page.file))
@@ -183,53 +183,37 @@ def _entries(nav: Any, above: tuple[str, ...], depth: int = 0) -> Iterator[tuple
                 yield from _entries(value, (*above, plain_inline(str(title))), depth + 1)
 
 
-@dataclass(frozen=True, slots=True)
 class _Blog:
-    """The options of Material's blog plugin, which gives posts their addresses. Paths are relative to the docs."""
+    """Material's blog plugin, which gives posts their addresses, by its options. Paths are relative to the docs."""
 
-    folder: str
-    posts: str
-    address: str
-    date: str
-    separator: str
-    categories: int
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._folder = posixpath.normpath(as_text(options.get("blog_dir")) or "blog")
+        posts = (as_text(options.get("post_dir")) or "{blog}/posts").replace("{blog}", self._folder)
+        self._posts = posixpath.normpath(posts)
+        self._address = as_text(options.get("post_url_format")) or "{date}/{slug}"
+        self._date = as_text(options.get("post_url_date_format")) or "yyyy/MM/dd"
+        self._separator = as_text(options.get("post_slugify_separator")) or "-"
+        most = as_text(options.get("post_url_max_categories"))
+        self._categories = int(most) if most.isdecimal() else 1
 
     def holds(self, inner: str) -> bool:
         """Whether a file is a post."""
-        return inner.startswith(f"{self.posts}/")
+        return inner.startswith(f"{self._posts}/")
 
     def path(self, page: PageFile) -> str:
         """The path of the page that the plugin makes of a post."""
         date = page.fields.get("date")
         day = _BLOG_DATE.match(str(option(date, "created") or date or ""))
         title = plain_inline(page.text_field("title")) or MarkdownText(page.body).title or page.file.stem
-        categories = listed(page.fields.get("categories"))[: self.categories]
+        categories = listed(page.fields.get("categories"))[: self._categories]
         values = {
-            "date": _PART_OF_DATE.sub(lambda part: _number(part[0], day), self.date) if day else "",
-            "slug": page.text_field("slug") or unicode_slug(title, self.separator),
+            "date": _PART_OF_DATE.sub(lambda part: _number(part[0], day), self._date) if day else "",
+            "slug": page.text_field("slug") or unicode_slug(title, self._separator),
             "file": page.file.stem,
             "categories": "/".join(unicode_slug(str(one), "-") for one in categories),
         }
-        address = _BLOG_PLACE.sub(lambda place: values[place[1]], self.address)
-        return posixpath.normpath(posixpath.join(self.folder, f"{address.strip('/')}.md"))
-
-
-def _blog_of(plugins: Mapping[str, Any]) -> _Blog | None:
-    """The blog of a site; None where it has none."""
-    options = next((plugins[name] for name in _BLOGS if name in plugins), None)
-    if options is None or is_false(options.get("enabled")):
-        return None
-    folder = posixpath.normpath(as_text(options.get("blog_dir")) or "blog")
-    posts = (as_text(options.get("post_dir")) or "{blog}/posts").replace("{blog}", folder)
-    most = as_text(options.get("post_url_max_categories"))
-    return _Blog(
-        folder,
-        posixpath.normpath(posts),
-        as_text(options.get("post_url_format")) or "{date}/{slug}",
-        as_text(options.get("post_url_date_format")) or "yyyy/MM/dd",
-        as_text(options.get("post_slugify_separator")) or "-",
-        int(most) if most.isdecimal() else 1,
-    )
+        address = _BLOG_PLACE.sub(lambda place: values[place[1]], self._address)
+        return posixpath.normpath(posixpath.join(self._folder, f"{address.strip('/')}.md"))
 
 
 def _number(part: str, day: re.Match[str]) -> str:

@@ -42,7 +42,7 @@ class SiteScope:
         return cls(f"{parts.scheme}://{parts.netloc}", path)
 
     def address(self, link: str, base: str) -> str | None:
-        """The address of a link without its fragment; None out of the scope, and for an endless query."""
+        """The address of a link without its fragment; None outside the scope, and for one with a query."""
         try:
             url = urljoin(base, link.strip())
             parts = urlsplit(url)

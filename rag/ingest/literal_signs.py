@@ -1,0 +1,74 @@
+"""Signs of Markdown that an author wrote as text, such as the stars of `void **code`: they stay signs of the text.
+
+They are marked while HTML becomes Markdown. Then each block is parsed, and what would read as markup gets a backslash.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rag.ingest.page import markdown_parser
+
+LONGEST: Final = 20_000  # characters of a block that is parsed
+MOST: Final = 500  # marks of one
+_SIGNS: Final = "*_`[]"
+_MARKS: Final = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"  # stand for the signs; Unicode keeps them for use inside a program
+# The signs that are tried together without a backslash, in order.
+_TRIED: Final = (_MARKS, *_MARKS[:3], _MARKS[3:], _MARKS[4], _MARKS[3])
+_MARKED: Final = str.maketrans(_SIGNS, _MARKS)
+_READ: Final = str.maketrans(_MARKS, _SIGNS)
+# Not the signs that CommonMark never reads as markup: in snake_case, with space around, after a backslash.
+_SIGN: Final = re.compile(r"(?<!\\)(?:(?<!\w)_++|_++(?!\w)|(?<![\s*])\*++|\*++(?!\s)|`++|[\[\]])")
+_MARK: Final = re.compile(f"[{_MARKS}]")
+_BLOCK_END: Final = re.compile(r"(\n{2,}|\n(?=[ >]*(?:[-|]|\d+\.) ))")
+_BULLET: Final = re.compile(rf"^([ >]*(?:(?:-|\d+\.) +)*){_MARKS[0]}(?=\s)", re.MULTILINE)
+# Code, or an escaped sign; in snake_case it needs no backslash.
+_ESCAPED: Final = re.compile(
+    r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`|(?P<inside>(?<=[^\W_])(?:\\_)+(?=[^\W_]))|\\(?P<sign>[*_`\[\]])|\\\\",
+    re.DOTALL,
+)
+
+
+def marked(text: str) -> str:
+    """The text of an element with marks in place of its signs."""
+    return _SIGN.sub(lambda signs: signs[0].translate(_MARKED), _MARK.sub("", text))
+
+
+def less_escaped(markdown: str) -> str:
+    """Markdown in which every sign of the text is escaped, with the backslashes that it needs."""
+
+    def sign(found: re.Match[str]) -> str:
+        if found["inside"]:
+            return found[0].replace("\\", "")
+        return found["sign"].translate(_MARKED) if found["sign"] else found[0]
+
+    return unmarked(_ESCAPED.sub(sign, _MARK.sub("", markdown)))
+
+
+def unmarked(text: str) -> str:
+    """The Markdown with the signs that were marked, escaped in the blocks where they would be read as markup."""
+    if not _MARK.search(text):
+        return text
+    blocks = _BLOCK_END.split(_BULLET.sub(r"\1*", text))
+    return "".join(_unmarked(block) if _MARK.search(block) else block for block in blocks)
+
+
+def _unmarked(block: str) -> str:
+    """One block; a sign is escaped only where the block reads otherwise without."""
+    if len(block) > LONGEST or len(_MARK.findall(block)) > MOST:
+        return _escaped(block)
+    wanted = _shown(_escaped(block))
+    for marks in _TRIED:
+        plain = re.sub(f"[{marks}]", lambda mark: mark[0].translate(_READ), block)
+        if plain != block and _shown(_escaped(plain)) == wanted:
+            block = plain
+    return _escaped(block)
+
+
+def _escaped(block: str) -> str:
+    return _MARK.sub(lambda mark: f"\\{mark[0].translate(_READ)}", block)
+
+
+def _shown(block: str) -> str:
+    return str(markdown_parser().render(block.strip()))
