@@ -25,8 +25,9 @@ USER_MESSAGES: Final[dict[ErrorType, str]] = {
 _NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
 # Codes of failures that last until somebody changes the configuration or the book: trying again does not help.
 _LASTING: Final = frozenset(
-    {"model_not_found", "redirected", "quota", "no_index", "embedding_mismatch", "embedding_unknown"}
-    | {f"{part}_{problem}" for part in ("embedding", "rerank") for problem in ("not_found", "redirected")}
+    {"model_not_found", "redirected", "unexpected_status", "quota"}
+    | {"no_index", "index_request", "embedding_mismatch", "embedding_unknown"}
+    | {f"{part}_{problem}" for part in ("embedding", "rerank") for problem in ("not_found", "redirected", "request")}
 )
 _TRY_AGAIN: Final = " Please try again."
 _WAIT: Final = re.compile(r" Please wait \d+ seconds and try again\.$")
@@ -80,7 +81,7 @@ class AskbookError(Exception):
             ),
             hint=self.hint,
             retry_after=self.retry_after,
-            recoverable=self.error_type not in _NOT_RECOVERABLE,
+            recoverable=self.error_type not in _NOT_RECOVERABLE and self.code not in _LASTING,
         )
 
 

@@ -12,6 +12,7 @@ from tests.wire import Reply
 
 QUESTION: Final = "How many teeth does a widget have?"
 ATTEMPTS: Final = 2
+_LASTING: Final = ("no_index", "_mismatch", "_not_found", "_redirected", "_request")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ async def goes_wrong(agent: Agent, thread: str, fault: Fault) -> Response:
     assert response.error is not None
     assert response.error.user_message == USER_MESSAGES[fault.error_type].format(retry_after=fault.retry_after)
     assert response.content == response.error.user_message
-    assert response.error.recoverable == (fault.error_type != "auth_error")
+    lasts = fault.error_type == "auth_error" or fault.code.endswith(_LASTING)
+    assert response.error.recoverable is not lasts
     assert response.error.hint
     return response
 

@@ -112,6 +112,21 @@ def test_a_link_that_stands_in_a_passage_stays_a_link() -> None:
     assert written(text, "title", book).shown.plain == text
 
 
+def test_a_link_of_the_book_to_one_of_its_pages_cites_only_where_nothing_else_does() -> None:
+    book = [passage(1), passage(2, "A topic is a bus. Read [Page 1](https://book.example/page-1) first.")]
+    for written_, shown in (
+        (
+            "Read [Page 1](https://book.example/page-1) first [2].",
+            "Read [Page 1](https://book.example/page-1) first [2].",
+        ),
+        ("A node is a process [Page 1](https://book.example/page-1).", "A node is a process [1]."),
+    ):
+        writer = AnswerWriter(book, Manner(REFUSAL, footer="none"))
+        writer.feed(written_)
+        writer.close()
+        assert writer.shown.plain == shown
+
+
 def test_words_in_brackets_that_stand_in_a_passage_stay() -> None:
     book = [passage(1, "Take it (from the shelf) now.")]
     text = "Take it (from the shelf) now [1]."

@@ -29,6 +29,8 @@ def refused(status: int, *, code: str | None = None, **headers: str) -> openai.A
 @pytest.mark.parametrize(
     ("status", "error_type", "code", "retryable"),
     [
+        (301, "api_error", "redirected", False),
+        (307, "api_error", "redirected", False),
         (400, "invalid_input", "bad_request", False),
         (401, "auth_error", "wrong_key", False),
         (403, "auth_error", "forbidden", False),
@@ -49,6 +51,7 @@ def refused(status: int, *, code: str | None = None, **headers: str) -> openai.A
 def test_a_status_has_its_type(status: int, error_type: str, code: str, retryable: bool) -> None:
     error = model_error(refused(status))
     assert (error.error_type, error.code, error.retryable) == (error_type, code, retryable)
+    assert error.info().recoverable is retryable
     assert str(status) in error.message or code == "quota"
 
 

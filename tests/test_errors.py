@@ -86,6 +86,8 @@ def test_a_class_of_errors_has_its_type(error: AskbookError, error_type: str) ->
     ("error_type", "code", "in_chat", "sentence"),
     [
         ("api_error", "model_not_found", True, "There was a problem connecting to the AI service."),
+        ("api_error", "unexpected_status", True, "There was a problem connecting to the AI service."),
+        ("retrieval_error", "index_request", True, "Could not search the book content."),
         ("api_error", "redirected", True, "There was a problem connecting to the AI service."),
         ("retrieval_error", "rerank_not_found", True, "Could not search the book content."),
         ("api_error", "timeout", True, SENTENCES["api_error"]),

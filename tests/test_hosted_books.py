@@ -85,7 +85,7 @@ def test_another_collection_of_the_same_text_is_not_billed_again(
     [
         (says(401, CANARY), "Authentication failed. Please check your API keys.\nEmbedding failed: Cohere ("),
         (says(429, CANARY, retry_after="301"), "The service is busy. Please wait 301 seconds and try again.\n"),
-        (html(400), "Could not search the book content. Please try again.\nEmbedding failed: Cohere ("),
+        (html(400), "Could not search the book content.\nEmbedding failed: Cohere ("),
     ],
     ids=["401", "429 for too long", "400"],
 )

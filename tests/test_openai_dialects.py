@@ -191,9 +191,10 @@ async def test_a_call_without_an_id_gets_one(wired: Wire) -> None:
 
 
 async def test_calls_without_end_are_ended_by_the_bound(wired: Wire) -> None:
-    response = await wired.ask(*[calls("search_book", {"query": "x"})] * 3)
-    assert (response.status, response.llm_calls) == ("fallback", 3)
-    assert "tools" not in wired.bodies[-1]
+    response = await wired.ask(*[calls("search_book", {"query": "x"})] * 5)
+    assert response.error is not None
+    assert response.error.code == "empty_answer"
+    assert ["tools" in body for body in wired.bodies] == [True, True, False, False, False]
 
 
 async def test_a_router_that_reports_a_failure_at_the_end_of_its_stream_is_not_believed_to_have_answered(

@@ -16,7 +16,6 @@ from tests.fakes import passage
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, calls_tool, openai_server
 from tests.profile_wire import OWN_KEY, OWN_VARIABLE, QUESTION, Wire
 
-REFUSAL = "I don't have information about that in the book content"
 SOURCE = "[Source: Page 1](https://book.example/page-1)"
 GOOD = answer("A node is ", f"a process {SOURCE[:12]}", f"{SOURCE[12:]}.")
 
@@ -32,8 +31,8 @@ def wire(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_a_tool_call_that_nobody_offered_is_not_carried_out(wire: Wire) -> None:
-    response = await wire.ask(calls_tool("nodes"))
-    assert (response.content, response.tool_calls, len(wire.searcher.asked)) == (REFUSAL, [], 1)
+    response = await wire.ask(calls_tool("nodes"), GOOD)
+    assert (response.status, response.tool_calls, len(wire.searcher.asked)) == ("success", [], 1)
 
 
 def test_the_profile_names_openrouter_with_the_variable_of_its_key() -> None:

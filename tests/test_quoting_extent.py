@@ -93,3 +93,54 @@ def test_what_leads_straight_to_the_answer_stays_before_it() -> None:
     answer = ask("How can I delete a series?", [passage(1, f"{short}\n\n{code}", "Server > Delete a series")])
     assert answer.startswith(short)
     assert "POST /delete_series" in answer
+
+
+def test_a_list_behind_here_is_and_a_sentence_behind_unlike_stand_for_themselves() -> None:
+    tools = (
+        "Here is a quick breakdown of these two tools:\n\n- **Gearbox** is the program that turns the widgets.\n"
+        "- **Gearlab** is the window in which people look at the Gearbox.\n"
+    )
+    lab = "Gearlab shows the Gearbox of one room, and is started by hand."
+    asked = "Gearbox and Gearlab, what is the difference?"
+    sections = [passage(1, tools, "Help > Gearbox or Gearlab?"), passage(2, lab, "Parts > Gearlab")]
+    assert ask(asked, sections).startswith("Here is a quick breakdown of these two tools: [1]\n- **Gearbox** is")
+    unlike = "Unlike pumps, a Gearbox does not check the oil by default. That means:\n\n- Nobody is warned.\n"
+    answer = ask("Does a Gearbox check the oil like pumps do?", [passage(1, unlike, "Parts > Oil")])
+    assert answer.startswith("Unlike pumps, a Gearbox does not check the oil by default. [1]")
+    leaning = "Unlike these, a Gearbox does not check the oil by default.\n"
+    assert not ask("Does a Gearbox check the oil?", [passage(1, leaning, "Parts > Oil")]).startswith("Unlike")
+
+
+def test_below_the_heading_of_a_message_its_cause_is_quoted_too() -> None:
+    message = "Failing suspected call to a stopped widget"
+    path = f"Help > Common messages > {message}"
+    example = f"The log has lines that look scary:\n\n```\n[W 17:25:19] {message}: /hub/<name>/metrics\n```\n"
+    cause = (
+        "The widget was stopped while somebody had its window open, and the window went on calling it. "
+        "The log is harmless. Nothing needs to be done."
+    )
+    other = "The hub counts the calls of every widget and prints them once a day."
+    sections = [
+        passage(1, example, f"{path} > Example"),
+        passage(2, other, "Parts > Hub"),
+        passage(3, cause, f"{path} > Cause"),
+    ]
+    answer = ask(f"my log is full of: {message}: /hub/bob/metrics", sections)
+    assert "Nothing needs to be done. [3]" in answer
+
+
+def test_of_two_questions_the_first_one_asks_for_the_definition() -> None:
+    build = "Gearling is the backend of Gear, which is never installed by hand."
+    speed = "- **Editable installation:** To install a Gearling project makes it editable.\n"
+    sections = [passage(1, speed, "Why Gear? > Backend"), passage(2, build, "Guide > Gearling")]
+    assert ask("What is Gearling and do I have to install it myself?", sections).startswith(build)
+
+
+def test_the_step_before_the_best_one_comes_first() -> None:
+    shells = (
+        "Bash:\n\n```sh\ngear --completion bash > ~/.gear.bash\n```\n\nSource the file in `~/.bashrc`:\n\n"
+        "```sh\n. ~/.gear.bash\n```\n\nZsh:\n\n```sh\ngear --completion zsh > ~/.gear.zsh\n```\n\n"
+        "Source the file in `~/.zshrc` for the completion of zsh:\n\n```sh\n. ~/.gear.zsh\n```\n"
+    )
+    answer = ask("How do I get the completion of zsh?", [passage(1, shells, "Guide > Completion")])
+    assert answer.index("gear --completion zsh") < answer.index(". ~/.gear.zsh")

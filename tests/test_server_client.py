@@ -40,6 +40,7 @@ async def test_a_key_over_a_plain_connection_brings_no_warning_onto_the_terminal
         ("cluster.example:6333", "key", "https://cluster.example:6333"),
         ("localhost:6333", None, "http://localhost:6333"),
         ("http://user:secret@localhost:6333", None, "http://localhost:6333"),
+        ("http://[::1]:6333", None, "http://[::1]:6333"),
     ],
 )
 async def test_an_address_is_read_as_the_client_documents_it(url: str, key: str | None, uri: str) -> None:
@@ -62,12 +63,19 @@ def test_a_key_that_travels_openly_is_known(url: str, key: str | None, openly: b
     assert Server(url, key).sends_key_openly is openly
 
 
-@pytest.mark.parametrize("url", ["qdrant://host", "http://[x", "ftp://host:1", "http://host:nonsense"])
+NO_ADDRESSES = (
+    "qdrant://host", "http://[x", "ftp://host:1", "http://host:nonsense", "foo", "http://", "http://?", "https://:6333",
+    "http:///path", "http:/host", "http://user@", "two words:6333", ":6333",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
 def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        Server(url).asynchronous()
-    assert caught.value.code == "qdrant_url"
-    assert url not in str(caught.value)
+    for make in (Server(url).asynchronous, Server(url).blocking):
+        with pytest.raises(UsageError, match=r"\AQDRANT_URL is not an address\.") as caught:
+            make()
+        assert caught.value.code == "qdrant_url"
+        assert url not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["two words", "new\nline", "schlüssel", "", "\x00"])

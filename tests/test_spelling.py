@@ -6,6 +6,7 @@ import pytest
 
 from nodes.retrieve import interleaved
 from rag.book import Found, Trace
+from rag.text.terms import keys, respelt_terms, terms
 from rag.text.vocabulary import nearest, respelt, vocabulary
 from tests.fakes import passage, retrieval
 from tests.machine import ANSWER, Machine
@@ -63,3 +64,17 @@ def test_the_passages_of_both_searches_count() -> None:
     assert [(one.number, one.chunk_id) for one in both.passages] == [(1, "a"), (2, "x"), (3, "b")]
     assert both.retrieval.query == "typed"
     assert both.retrieval.results_count == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("does the widget lissen to it", "does the widget listen to it"),
+        ("chanje the gear of the programm", "change the gear of the program"),
+        ("does the widget know Lissen", "does the widget know Lissen"),  # a name
+        ("does the widget know vuex", "does the widget know vuex"),
+    ],
+)
+def test_a_word_that_no_passage_has_in_any_spelling_is_taken_for_a_common_word(typed: str, meant: str) -> None:
+    text = "The widget has a gear."
+    assert respelt_terms(terms(typed), typed, [text], keys(text))[1] == meant

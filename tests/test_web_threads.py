@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -52,6 +53,30 @@ async def test_a_conversation_can_be_listed_read_undone_and_deleted() -> None:
         assert (await http.delete("/api/threads/t1")).status_code == 204
         assert (await http.get("/api/threads/t1")).status_code == 404
         assert (await http.get("/api/threads")).json() == {"threads": [], "more": False}
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/turns", "/", "50%2F?#", "ü .. / ..", "..."])
+async def test_an_id_may_have_any_character_of_a_path(name: str) -> None:
+    path = f"/api/threads/{quote(name, safe='')}"
+    async with client(Machine(ANSWER, ANSWER)) as http:
+        response = events((await http.post(f"{path}/turns", json=QUESTION)).text)[-1][1]
+        assert response["thread_id"] == name
+        assert (await http.get("/api/threads")).json()["threads"][0]["thread_id"] == name
+        assert (await http.get(path)).json()["thread_id"] == name
+        assert (await http.post(f"{path}/undo")).json() == {"question": "What is a node?"}
+        assert (await http.delete(path)).status_code == 204
+        assert (await http.get(path)).json()["error"]["code"] == "unknown_thread"
+        assert (await http.get("/api/threads/a/b")).json()["error"]["code"] == "not_found"
+        assert (await http.get(f"{path}/turns")).status_code == 405
+
+
+async def test_a_list_cannot_begin_after_an_unknown_conversation() -> None:
+    async with client(Machine(ANSWER, ANSWER), keys=KEYS) as http:
+        await http.post("/api/threads/a%2Fb/turns", json=QUESTION, headers=bearer("ann"))
+        own = await http.get("/api/threads?before=a%2Fb", headers=bearer("ann"))
+        other = await http.get("/api/threads?before=a%2Fb", headers=bearer("bob"))
+    assert own.json() == {"threads": [], "more": False}
+    assert (other.status_code, other.json()["error"]["code"]) == (404, "unknown_thread")
 
 
 async def test_a_conversation_without_a_turn_has_none_to_take_back_or_to_repeat() -> None:

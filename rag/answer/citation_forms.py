@@ -72,13 +72,15 @@ class CitationForms:
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
             word = bool(match["label"]) and _is_word(match, begins=begins)
-            if match["form"] is None or (match["url"] is not None and not self._is_citation(match, word=word)):
+            if match["form"] is None or (
+                match["url"] is not None and not self._is_citation(match, word=word, marked=marked)
+            ):
                 return match[0]
             found, strange = self._numbers(match)
             if strange and self._is_of_the_book(match, marked=marked):
                 return match[0]
             unknown += strange
-            if found and word:
+            if word:
                 named.extend(n for n in expand(found) if f"[{n}]" not in text)
                 return f"{match['space']}{match['label']}"
             # A space before a bracket, which would make the number a link.
@@ -115,17 +117,18 @@ class CitationForms:
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
-    def _is_citation(self, link: re.Match[str], *, word: bool) -> bool:
+    def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
         """Whether a link cites: not if a passage contains it, nor behind "see", nor if only `[Source: ...]` cites.
 
-        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence.
+        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
+        a marker it may be the book's own.
         """
-        held = any(link["url"] in passage.text for passage in self._passages)
         pointed = not word and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
+            held = any(link["url"] in passage.text for passage in self._passages)
             return ours or not (pointed or held or word or not self._accepts)
-        return ours and not (pointed or held)
+        return ours and not pointed and not (marked and any(link["form"] in one.text for one in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one."""

@@ -248,6 +248,5 @@ def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: Al
     found = _flat(plain.segments)
     if [one.numbers for one in found if one.kind == "marker"] != list(shown):
         return False
-    if any(one.kind == "text" and _LOOKS.search(one.raw) for one in found):
-        return False
-    return all(one.url in allowed for one in found if one.url) and not allowed.strange(plain.text)
+    looks = any(one.kind == "text" and _LOOKS.search(one.raw) for one in found)
+    return not looks and all(one.url in allowed for one in found if one.url) and not allowed.strange(plain.text)

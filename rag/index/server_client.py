@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TIMEOUT: Final = 10  # seconds for one answer of the server
 CALL: Final = 2 * TIMEOUT  # seconds for one call, its connection included
+# `host:6333` without a scheme is an address, and a bare word is none.
+_ADDRESS: Final = re.compile(r"[a-z]+://(?:[^/?#@]*@)?+[^/?#:@\s]|[^/?#\s]+:\d+(?:[/?#]|\Z)", re.IGNORECASE)
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 
@@ -73,6 +75,8 @@ class Server:
 
     def _options(self, of_http: dict[str, Any]) -> dict[str, Any]:
         """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
+        if not _ADDRESS.match(self.url):
+            raise _no_address()
         if self.key is not None and not _KEY.fullmatch(self.key):
             hint = "Copy the whole key, without spaces or line breaks."
             raise UsageError("QDRANT_API_KEY contains a character that no key can have.", code="qdrant_key", hint=hint)

@@ -128,20 +128,27 @@ def _footnotes(text: str) -> str:
     return _NOTE_MARK.sub(place, _NOTE.sub(define, _QUOTED_NOTE.sub(define_quoted, text)))
 
 
+# What stands in an address only percent-encoded, and a percent sign that encodes nothing.
+_NOT_IN_ADDRESS: Final = re.compile(r"[\s<>\"{}|\\^`]|%(?![0-9A-Fa-f]{2})")
+
+
 def checked_base_url(base_url: str) -> str:
     """The address without a trailing slash. Raises `UsageError` unless it is a plain http(s) address."""
+    address = base_url.strip()
     try:
-        parts = urlsplit(base_url.strip())
+        parts = urlsplit(address)
         # A user name and password would be in every citation.
         plain = not (parts.query or parts.fragment or parts.username or parts.password)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and plain
+        written = address.isprintable() and not _NOT_IN_ADDRESS.search(address) and "[" not in parts.path
+        reached = bool(parts.hostname) and parts.hostname != "." and parts.port != 0
+        valid = parts.scheme in ("http", "https") and plain and written and reached
     except ValueError:
         valid = False
     if not valid:
         shown = base_url if "@" not in base_url else "https://…@" + base_url.rpartition("@")[2]
         hint = "Give the address of the site, such as --base-url https://example.org/docs."
         raise UsageError(f"The base URL {shown!r} is not a plain web address.", code="base_url", hint=hint)
-    return base_url.strip().rstrip("/")
+    return address.rstrip("/")
 
 
 def page_url(base_url: str, site_path: str) -> str:

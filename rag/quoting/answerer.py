@@ -23,7 +23,7 @@ from rag.quoting.blocks import (
     is_sayable,
     leans_back,
 )
-from rag.quoting.excerpt import LONGEST, flat, laid_out, lines, without_numbers
+from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import NUMBERED_TITLE
 from rag.text.english.speech_acts import about_book, shape
@@ -219,6 +219,7 @@ def choose(reading: Reading) -> list[QuoteBlock]:
         if not group:
             break
         if not picked:
+            group = [*(_step_before(group[0], reading) if how_to else ()), *group]
             first = group = [*(_introduction(group[0], reading) if how_to else ()), *group]
         chosen += group
         room -= sum(map(_length, group))
@@ -230,6 +231,14 @@ def choose(reading: Reading) -> list[QuoteBlock]:
     if first:
         chosen += _following(first[-1], reading, chosen, room)
     return _ordered(chosen, first, reading)
+
+
+def _step_before(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
+    """The code right before code that answers hardly better: it is the step before."""
+    before = reading.runs[block.run][block.place - 1] if block.place else None
+    if before is None or before.section != block.section or {before.form, block.form} != {"code"}:
+        return []
+    return [before] if before.score >= CLOSE * block.score and _length(before) + _length(block) <= BUDGET else []
 
 
 def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
@@ -343,4 +352,4 @@ def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[Quote
 
 def _length(block: QuoteBlock) -> int:
     """Characters that a block takes of the budget; what is longer is cut."""
-    return min(len(block.text), LONGEST)
+    return len(block.text) if len(block.text) <= WHOLE else LONGEST

@@ -19,7 +19,8 @@ from rag.text.sentences import Unit, sentence_spans
 from rag.text.terms import Term, keys
 from rag.types import OMISSION
 
-LONGEST: Final = 650  # characters of a block that is quoted whole
+WHOLE: Final = 800  # characters of a block that is quoted whole
+LONGEST: Final = 650  # characters that are quoted of a longer block
 FROM_START: Final = 0.1  # score of the run of sentences with which a long paragraph begins
 FEW: Final = 6  # items of a list that all begin to be quoted, if it is too long to be quoted whole
 DEFINING: Final = 0.12  # of `defines`, from which on a sentence or an item says what the question asks for
@@ -63,7 +64,7 @@ def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     wanted = wanted[_opening(block, wanted, reading) :]
-    if sum(len(block.units[i].text) for i in wanted) > LONGEST:
+    if sum(len(block.units[i].text) for i in wanted) > WHOLE:
         wanted = _shortened(block, wanted)
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     return list(_with_omissions(block, wanted)) if whole else []
@@ -78,7 +79,7 @@ def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
     """With which of the wanted sentences a paragraph begins: the first, or a clear definition that comes late."""
     if block.form != "text" or not reading.shape.definition:
         return 0
-    found = definitions(block, reading.terms)
+    found = definitions(block, reading.subject)
     best = max(wanted, key=lambda i: found[i], default=0)
     late = best in wanted[LEADING:] and max(found[i] for i in wanted[:LEADING]) < DEFINING
     return wanted.index(best) if late and found[best] > CLEAR and not leans_back(block, block.units[best]) else 0
@@ -86,10 +87,10 @@ def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
 
 def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     """The one item of a list, with what is nested in it, that explains what the question asks for: "**X**: ..."."""
-    if not reading.shape.definition or block.form != "list" or share(reading.terms, block.context) > ABOVE:
+    if not reading.shape.definition or block.form != "list" or share(reading.subject, block.context) > ABOVE:
         return []
     entries = _entries(block, range(block.lead, len(block.units)))
-    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.terms) > DEFINING]
+    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.subject) > DEFINING]
     return found[0] if len(found) == 1 and len(entries) > 1 else []
 
 

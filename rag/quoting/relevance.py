@@ -19,7 +19,7 @@ from typing import Final
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
-from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON
+from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON, SECOND_QUESTION
 from rag.text.english.speech_acts import QuestionShape, shape
 from rag.text.terms import Term, in_language, keys, respelt_terms, terms, told_apart, weigh, with_abbreviations
 from rag.text.vocabulary import is_english, is_foreign, language_of
@@ -39,6 +39,7 @@ DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what s
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OPENS: Final = 0.4  # of the block that opens its passage, for such a question
 SHOWS: Final = 1.0  # of code, for a question that asks how
+NEAR_CODE: Final = 0.45  # cosine of code and question from which on it counts in full
 CODE: Final = 0.2  # of code, for any other question, in any language
 SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
 FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
@@ -64,6 +65,7 @@ class Reading:
     question: str
     shape: QuestionShape
     terms: list[Term]
+    subject: list[Term]  # those of what it asks to define: "What is a node, and how do I start one?" asks it of a node
     runs: list[list[QuoteBlock]]  # all blocks, by run
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
@@ -95,7 +97,9 @@ def read(
     missing = _missing(wanted, everything, message=asked.message)
     if asked.message and missing < OWN_WORDS:
         wanted = [term for term in wanted if term.within(everything)]
-    reading = Reading(question, asked, wanted, cut, everything=everything, missing=missing, foreign=foreign)
+    opening = keys(SECOND_QUESTION.split(question)[0])
+    subject = [term for term in wanted if term.within(opening)] or wanted
+    reading = Reading(question, asked, wanted, subject, cut, everything=everything, missing=missing, foreign=foreign)
     for block in every:
         quoted = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         block.said = quoted and not (own and all(term.within(block.own) for term in own))
@@ -103,6 +107,9 @@ def read(
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
         add_meaning(question, wanted, cut, quotable, embedder)
+        if asked.steps and not asked.definition:
+            for block in quotable:
+                block.score -= SHOWS - _shows(block) if block.form == "code" else 0.0
     reading.ranked = _led(sorted(quotable, key=lambda block: -block.score), asked)
     return reading
 
@@ -115,13 +122,18 @@ def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
     steps = asked.steps and not asked.definition
 
     def worth(section: Sequence[QuoteBlock]) -> float:
-        shown = [SHOWS if steps and block.form == "code" else 0.0 for block in section]
+        shown = [_shows(block) if steps and block.form == "code" else 0.0 for block in section]
         found = (block.score + RANK * block.rank + FOUND / (1 + block.rank) for block in section)
         best = max(score - bonus for score, bonus in zip(found, shown, strict=True))
         return best + (SHOWS_SOME if any(shown) else 0.0)
 
     lead = max(sections.values(), key=worth, default=[])[:1]
     return lead + [block for block in ranked if block not in lead]
+
+
+def _shows(block: QuoteBlock) -> float:
+    """What code adds to the score of its block for a question that asks how: less if it is far from the question."""
+    return SHOWS * min(1.0, block.cosine / NEAR_CODE) if block.cosine else SHOWS
 
 
 def _score(block: QuoteBlock, reading: Reading) -> None:
@@ -135,10 +147,11 @@ def _score(block: QuoteBlock, reading: Reading) -> None:
 def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
     asked, text = reading.shape, block.units[0].text
-    fit = SAME_QUESTION * asks_same(reading.terms, block.heading)
+    headings = block.path[-2:] if asked.message else block.path[-1:]  # a message is the heading above its cause
+    fit = SAME_QUESTION * max(asks_same(reading.terms, heading) for heading in headings or [""])
     fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
     if asked.definition:
-        fit += DEFINES * max(definitions(block, reading.terms)) + (OPENS if block.place == 0 else 0.0)
+        fit += DEFINES * max(definitions(block, reading.subject)) + (OPENS if block.place == 0 else 0.0)
     elif block.form == "code":
         fit += SHOWS if asked.steps else CODE
     if asked.comparison:

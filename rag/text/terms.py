@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -11,7 +12,18 @@ from typing import Final
 
 from rag.text.english.speech_acts import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
-from rag.text.vocabulary import MIN_WEIGHT, is_common, is_stop_word, rarity, respelt, stem, stem_in, vocabulary
+from rag.text.vocabulary import (
+    MIN_WEIGHT,
+    SHORTEST,
+    common_words,
+    is_common,
+    is_stop_word,
+    rarity,
+    respelt,
+    stem,
+    stem_in,
+    vocabulary,
+)
 
 LIGHT_WEIGHT: Final = 0.35
 NAME_WEIGHT: Final = 0.8  # at least, of a name or a code word: it says what the question is about
@@ -168,11 +180,20 @@ def respelt_terms(
     """
     missing = {term.word for term in wanted if not term.within(known)}
     words = vocabulary(texts) if missing else set()
-    spelt = {word: right.lower() for word in missing if (right := respelt(word, words | _GENERAL))}
+    spelt = {word: right.lower() for word in missing if (right := _respelt_word(word, words))}
     for word, right in spelt.items():
         question = re.sub(rf"\b{re.escape(word)}\b", right, question)
     found = [_corrected(term, spelt[term.word]) if term.word in spelt else term for term in wanted]
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
+
+
+def _respelt_word(word: str, words: AbstractSet[str]) -> str:
+    """The right spelling of a word by the words of the texts and of questions, or by common words; "" if there is none.
+
+    A word with a capital may be a name that the texts do not have, so no common word stands for it.
+    """
+    common = common_words() if word.islower() and len(word) > SHORTEST else frozenset[str]()
+    return respelt(word, words | _GENERAL) or respelt(word, common)
 
 
 def _corrected(term: Term, right: str) -> Term:

@@ -67,6 +67,12 @@ def stem(word: str) -> str:
         return str(_stemmer("english").stemWord(american))
 
 
+@cache
+def common_words() -> frozenset[str]:
+    """The words of four letters and more that the vocabulary has in lower case."""
+    return frozenset(word for word in _ranks() if len(word) >= SHORTEST and word.isalpha())
+
+
 def is_common(word: str) -> bool:
     """Whether the vocabulary has a lower-case word as it is written."""
     return word in _ranks()

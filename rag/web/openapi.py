@@ -27,7 +27,7 @@ _PROBLEM: Final = _object(
 )
 _ERROR: Final = _object("error", error=_PROBLEM, askbook=_OBJECT)
 _CONTENT: Final[Schema] = {"anyOf": [_TEXT, {"type": "array", "items": _OBJECT}, {"type": "null"}]}
-_ID: Final = "An id of your choice: 1 to 255 printable characters, none of them a slash, and not only dots."
+_ID: Final = "An id of your choice: 1 to 255 printable characters, percent-encoded (`/` as `%2F`), and not `.` or `..`."
 _HEALTH: Final = _object("status", "failing", status=_TEXT)
 # Each operation may fail like this, besides its own failures.
 _FAILURES: Final = (400, 401, 403, 404, 409, 413, 429, 502, 503)
@@ -69,7 +69,7 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
     messages = {"type": "array", "items": _object("role", role=_TEXT, content=_CONTENT), "minItems": 1}
     completion = _object("messages", model=model, messages=messages, stream={"type": "boolean"}, metadata=_MAYBE_OBJECT)
     names = {"type": "array", "items": _TEXT}
-    thread = _parameter("thread_id", minLength=1, maxLength=255, pattern=r"^(?!\.+$)[^/]*$") | {"description": _ID}
+    thread = _parameter("thread_id", minLength=1, maxLength=255, pattern=r"^(?!\.{1,2}$)") | {"description": _ID}
     listed, of_thread = _object("threads", "more", threads=_LIST), "/api/threads/{thread_id}"
     in_book = _parameter("book", "query")
     return {

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel
 from sse_starlette import ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from rag.conversation.turns import unknown_thread
 from rag.errors import MemoryFailureError, UsageError
@@ -26,11 +28,16 @@ _DAMAGED: Final = ("conversation_broken", "memory_key")
 
 
 async def list_threads(request: Request) -> Response:
-    """The newest conversations of this person. `before` is the id of the last one of the page before."""
+    """The newest conversations of this person. `before` is the id of the last one of the page before.
+
+    Raises `UsageError` "unknown_thread" if there is no such conversation, since its place in the list is not known.
+    """
     hosting, person = hosting_of(request), person_of(request)
     own = [thread for thread in await hosting.agent.threads() if person.own(thread) is not None]
     before = request.query_params.get("before")
-    if before is not None and person.stored(before) in own:
+    if before is not None:
+        if person.stored(before) not in own:
+            raise _unknown(before)
         own = own[own.index(person.stored(before)) + 1 :]
     rows = [await _row(hosting, person, thread) for thread in own[:PAGE]]
     return JSONResponse({"threads": [row for row in rows if row], "more": len(own) > PAGE})
@@ -54,9 +61,14 @@ async def _existing(request: Request) -> str:
     """The stored id of the conversation in the path. Raises `UsageError` "unknown_thread" if there is none."""
     stored = thread_of(request)
     if stored not in await hosting_of(request).agent.threads():
-        error = unknown_thread(person_of(request).own(stored) or "")
-        raise UsageError(error.message, code=error.code)
+        raise _unknown(person_of(request).own(stored) or "")
     return stored
+
+
+def _unknown(thread_id: str) -> UsageError:
+    """The error for an unknown conversation, without the hint at a command."""
+    error = unknown_thread(thread_id)
+    return UsageError(error.message, code=error.code)
 
 
 async def read_thread(request: Request) -> Response:
@@ -138,12 +150,23 @@ async def stream_events(request: Request, stored: str, events: AsyncGenerator[Ev
     return await streamed(request, stored, events, lambda event: event.data.get("processing_state") != "failed", sent)
 
 
+class ThreadRoute(Route):
+    """A route whose path is compared as it was sent, so that the slash of an id, `%2F`, does not part it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        sent = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
+        match, child = super().matches({**scope, "path": sent.decode("latin-1")})
+        if found := child.get("path_params"):
+            found["thread_id"] = unquote(found["thread_id"])
+        return match, child
+
+
 ROUTES: Final = [
     Route("/api/threads", list_threads),
-    Route("/api/threads/{thread_id}", read_thread),
-    Route("/api/threads/{thread_id}", delete_thread, methods=["DELETE"]),
-    Route("/api/threads/{thread_id}/turns", take_turn, methods=["POST"]),
-    Route("/api/threads/{thread_id}/retry", retry_turn, methods=["POST"]),
-    Route("/api/threads/{thread_id}/undo", undo_turn, methods=["POST"]),
-    Route("/api/threads/{thread_id}/clear", clear_thread, methods=["POST"]),
+    ThreadRoute("/api/threads/{thread_id}", read_thread),
+    ThreadRoute("/api/threads/{thread_id}", delete_thread, methods=["DELETE"]),
+    ThreadRoute("/api/threads/{thread_id}/turns", take_turn, methods=["POST"]),
+    ThreadRoute("/api/threads/{thread_id}/retry", retry_turn, methods=["POST"]),
+    ThreadRoute("/api/threads/{thread_id}/undo", undo_turn, methods=["POST"]),
+    ThreadRoute("/api/threads/{thread_id}/clear", clear_thread, methods=["POST"]),
 ]

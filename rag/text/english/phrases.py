@@ -57,9 +57,12 @@ NO_DEFINITION: Final = re.compile(r"\s+(?:also|often|not|just|now|already|still|
 LEANS_BACK: Final = re.compile(
     r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
     r"common|best|advisable|worth|a good idea|good practice)\b)"
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here|However|Instead|Then|Thus|Therefore|Also|But|And|Or|So|"
-    r"Otherwise|Similarly|Likewise|For example|For instance|In contrast|Both|Each|Unlike|Alternatively|Additionally|"
-    r"Finally|Next|Now that|After that|In addition|In other words|In (?:this|that|these|those|the same|such)|Another|"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here(?! (?:is|are)\b)|However|"
+    r"Instead(?! of (?!this|that|it\b))|Then|Thus|Therefore|Also|But|And|Or|So|Otherwise|Similarly|Likewise|"
+    r"For example|For instance|In contrast|"
+    r"Both(?! [^.,;:]{1,60} and )|Each|Unlike(?= (?:this|that|these|those|it|the (?:above|previous|others?|former))\b)|"
+    r"Alternatively|Additionally|Finally|Next|Now that|After that|In addition|In other words|"
+    r"In (?:this|that|these|those|the same|such)|Another|"
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
     r"To \w+ (?:this|that|these|those|so))\b"
 )
@@ -67,6 +70,10 @@ LEANS_BACK: Final = re.compile(
 POINTED: Final = re.compile(r"\b(?:this|that|these|those|such(?: an?)?) ([^\W\d_][\w-]*)", re.IGNORECASE)
 # The number of a section: "3. Build and run", "Step 2: Start the server".
 NUMBERED_TITLE: Final = re.compile(r"(?:(?:step|phase|stage|part) )?(\d{1,3})(?:[.:)]| -)", re.IGNORECASE)
+# Where a second question begins: "What is a node, and how do I start one?"
+SECOND_QUESTION: Final = re.compile(
+    r"[,?]?\s+and (?=(?:how|why|when|where|what|which|who|is|are|do|does|can|should)\b)", re.I
+)
 # Words that give a reason.
 REASON: Final = re.compile(
     r"\b(?:because|since|so that|in order to|due to|reasons?|causes?|caused|avoids?|prevents?|ensures?|therefore|"
