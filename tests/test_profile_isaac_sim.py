@@ -16,7 +16,6 @@ from tests.fakes import passage
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, calls_tool, openai_server
 from tests.profile_wire import OWN_KEY, OWN_VARIABLE, QUESTION, Wire
 
-REFUSAL = "I don't have information about that in the book content"
 SOURCE = "[Source: Page 1](https://book.example/page-1)"
 GOOD = answer("A node is ", f"a process {SOURCE[:12]}", f"{SOURCE[12:]}.")
 

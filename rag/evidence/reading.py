@@ -177,7 +177,7 @@ def _title_end(text: str) -> int:
     """Where the title of a passage ends: a short first line without closing punctuation. 0 if there is none."""
     first, newline, rest = text.partition("\n")
     words = first.split()
-    if not newline or not words or len(words) > TITLE_WORDS or first.rstrip()[-1] in ".!?:;,|`-":
+    if not newline or not words or len(words) > TITLE_WORDS or first.rstrip()[-1] in ".!?:;,|`->":
         return 0
     following = rest.lstrip()[:1]
     return 0 if following.isalpha() and not following.isupper() else len(first)

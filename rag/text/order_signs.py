@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Final
@@ -16,7 +17,9 @@ _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:
 _TWO_WORDS: Final = re.compile(
     r"\b(?:has|have|needs?|required|obliged|supposed|got|ought|is|are) to\b|\byou (?:will|shall)\b", re.IGNORECASE
 )
-_SPELT_OUT: Final = re.compile(r"\b[^\W\d_]([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}\b")  # I.g.n.o.r.e
+_SPELT_OUT: Final = re.compile(  # I.g.n.o.r.e, s a y
+    r"\b[^\W\d_](?:([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}|(?: [^\W\d_]){2,})\b"
+)
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
@@ -39,8 +42,9 @@ class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        joined = _SPELT_OUT.sub(lambda word: word[0].replace(word[1], ""), LABEL.sub("", text))
-        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), joined)
+        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
+        self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
+        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", self.plain))
         self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
         self.roles = [role_of(word) for word in self.words]
 
@@ -102,7 +106,7 @@ class OrderSigns:
     def _is_ordered(self, at: int) -> bool:
         if self._follows_must(at):
             return True
-        if not self.roles[at] & Role.ORDERS:
+        if not self.roles[at] & Role.ORDERS or self.words[at + 1 : at + 2] == ["key"]:  # "answer key" is a noun
             return False
         before = at - 1
         while before >= 0 and self.roles[before] & Role.JOINS:
@@ -187,9 +191,12 @@ class OrderSigns:
     @cached_property
     def calls(self) -> bool:
         """Whether the sentence is a call to a machine from its first word on: "Attention, assistant."."""
-        return bool(self.addressed) and (
-            self.addressed[0] <= self._first + 2 or self._near(self._first, Role.CALL, before=1)
-        )
+        if not self.addressed:
+            return False
+        if self.addressed[0] <= self._first + 2 or self._near(self._first, Role.CALL, before=1):
+            return True
+        early = (at for at in self.addressed if at <= self._first + _CALLED)  # "Answer key for chatbots:"
+        return any(self.words[at + 1 : at + 2] == [":"] for at in early)
 
     def _is_addressed(self, at: int) -> bool:
         begin = at - 1
@@ -286,6 +293,11 @@ class OrderSigns:
     def foreign(self) -> bool:
         """Whether it orders in another language than English."""
         return bool(self.inside) or any(self.roles[at] & Role.FOREIGN for at in (*self.verbs, *self.drops))
+
+    @cached_property
+    def foreign_to_machine(self) -> bool:
+        """Whether it orders in another language, and names a machine in it."""
+        return all(any(self.roles[at] & Role.FOREIGN for at in places) for places in (self.verbs, self.machines))
 
     @cached_property
     def mentions(self) -> bool:

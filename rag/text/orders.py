@@ -19,28 +19,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rag.text.order_forms import LETTERS, NEW_ROLE, TAG, demands_words, heads_answers
 from rag.text.order_signs import OrderSigns, signs_of
 from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
-_TAG: Final = re.compile(
-    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
-    r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
-    r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
-    r"|^\W*\#{2,}\s*(?:instructions?|system|assistant|response|human|user|prompt)\b"
-    r"|\b(?:begin|start|end)(?:\sof)?\s(?:system\s|new\s|hidden\s)?(?:instructions?|prompt)\b",
-    re.IGNORECASE,
-)
-_NEW_ROLE: Final = re.compile(
-    r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
-    r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
-    r"|\bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)"
-    r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
-    re.IGNORECASE,
-)
-_LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
-    r"\b(?:letters(?!,|\s(?:and|or)\b)|(?<!your\s)(?<!this\s)letter|vowels|consonants)\b", re.IGNORECASE
-)
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
 
@@ -72,8 +55,8 @@ def is_order(sentence: str) -> bool:
 
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
-    addressed = (signs.verbs and signs.addressed) or (signs.speech and _TAG.search(sentence))
-    return bool(addressed or _overrides(sentence, signs) or _NEW_ROLE.search(sentence))
+    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
+    return bool(addressed or _overrides(sentence, signs) or NEW_ROLE.search(sentence))
 
 
 def _overrides(sentence: str, signs: OrderSigns) -> bool:
@@ -82,7 +65,7 @@ def _overrides(sentence: str, signs: OrderSigns) -> bool:
         signs.drops_rules
         or (signs.drops and signs.speech)
         or (signs.verbs and signs.replies)
-        or (0 in signs.verbs and _LETTERS.search(sentence))
+        or (0 in signs.verbs and LETTERS.search(sentence))
     )
 
 
@@ -95,10 +78,12 @@ def _may_order(sentence: str) -> bool:
     return bool(
         _is_strong(sentence, signs)
         or signs.addressed
+        or demands_words(signs.plain, signs.words)
+        or signs.foreign_to_machine
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or _TAG.search(sentence)
+        or TAG.search(sentence)
         or (signs.speech and (told or signs.opens))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
@@ -172,8 +157,8 @@ class _Reach:
         announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
         calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        self._whole = unit.kind not in ("item", "table", "row") and (announces or calls)
-        self._below = announces and (strong or bool(signs.addressed or signs.speech or _TAG.search(sentence)))
+        self._whole = (unit.kind not in ("item", "table", "row") and (announces or calls)) or heads_answers(sentence)
+        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(sentence)))
         self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:
