@@ -15,6 +15,7 @@ from rag.evidence.mentions import Mentions, Reason, absent
 from rag.evidence.numbers import Quantity, counts_items, points_back, years_apart
 from rag.evidence.reading import cues, opposites
 from rag.evidence.word_contexts import WordContexts
+from rag.text.english.numerals import ESTIMATED, SUMMED
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -102,10 +103,26 @@ class Comparison(WordContexts):
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             if same := [other for other in held if quantity.same(other)]:
                 yield absent("unit", number, near=not all(map(quantity.measures_as, same)))
-            elif years_apart(quantity, held) or any(map(quantity.nearly, held)):
+            elif years_apart(quantity, held) or any(map(quantity.nearly, held)) or self._is_computed(quantity, held):
                 yield absent("number", number, near=True)
             else:
-                yield mentions.number(text, said[quantity.first].start, number)
+                counted = self._is_counted(quantity, held)
+                yield mentions.number(text, said[quantity.first].start, number, counted=counted)
+
+    def _is_computed(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
+        """Whether the claim calls it a total or an estimate, and a reader may have computed it from numbers there."""
+        words = [token.word for token in self.said.tokens]
+        estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
+        return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
+
+    def _is_counted(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
+        """Whether the passages count another number of the same unit, or of the thing named behind it."""
+        if quantity.unit:
+            return any(map(quantity.counts_like, held))
+        counted = [(line.tokens, one.last) for line in self.sources.lines for one in line.quantities if not one.vague]
+        nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
+        behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
+        return any(token.content and token.key in nouns for token in behind)
 
     def _numbers(self) -> Iterator[Compared]:
         for quantity in self.said.quantities:

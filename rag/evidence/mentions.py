@@ -157,14 +157,20 @@ class Mentions:
             known = all(any(word in one.folded for one in self._all) for word in words)
             yield absent("code", line, near=known or _COMMENT.match(line) is not None)
 
-    def number(self, sentence: str, start: int, text: str) -> Reason:
-        """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value."""
+    def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
+        """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.
+
+        A number in words is contradicted only if they count the same things otherwise (`counted`).
+        """
         runs = [plain_number(run) for run in DIGITS.findall(text)]
         missing = [run for run in runs if not any(run in one.numbers for one in self._cited)]
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
         dated = any(one.start() <= start < one.end() and self._has_date(one) for one in _DATE.finditer(sentence))
-        near = not runs or len(missing) < len(runs) or in_code or dated
-        return absent("number", text, near=near or all(any(run in one.numbers for one in self._all) for run in missing))
+        near = missing[:1] != runs[:1] or in_code or dated or not (runs or counted)
+        beside = all(any(run in one.numbers for one in self._all) for run in missing)
+        if not runs:
+            beside = any(text in one.folded for one in self._all)
+        return absent("number", text, near=near or beside)
 
     def _has_date(self, date: re.Match[str]) -> bool:
         """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""

@@ -1,6 +1,7 @@
 """Quantities of a text in a comparable form: 1,000 is 1000, "three" is 3, "the 1990s" 1990 with the unit "decade".
 
-Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quarter, "twice a day" and "every 12 hours".
+Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quarter, "twice a day" and "every 12 hours",
+2 hours 30 minutes and 150 minutes.
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ class Quantity:
         """Whether both have units of one kind, such as kilograms and pounds."""
         return bool(self.unit and other.unit and self.size and other.size and self.size[1] == other.size[1])
 
+    def counts_like(self, other: Quantity) -> bool:
+        """Whether both count the same unit, or have units of one kind."""
+        return not other.vague and (self.unit == other.unit or self.measures_as(other))
+
     def nearly(self, other: Quantity) -> bool:
         """Whether the other, rounded or converted to another unit, may be this number."""
         if not self.size or not other.size or self.size[1] != other.size[1]:
@@ -89,10 +94,28 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     at = 0
     while at < len(tokens):
         if quantity := _quantity(tokens, at):
-            found.append(quantity)
+            joined = _joined(found[-1], quantity, tokens) if found else None
+            found[-1:] = [joined] if joined else [*found[-1:], quantity]
             at = quantity.last
         at += 1
     return tuple(found)
+
+
+def _joined(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+    """Both as one amount, in the unit of the first: "2 hours 30 minutes", "2 hours and 30 minutes", "5 ft 11"."""
+    between = [token.word for token in tokens[large.last + 1 : small.first]]
+    unit = small.unit or ("" if between else numerals.SMALLER.get(large.unit, ""))
+    sizes = numerals.sizes()
+    factor, _, basic = sizes.get(large.unit, (Fraction(1), 0, large.unit))
+    part, _, same = sizes.get(unit, (Fraction(1), 0, unit))
+    whole = large.value.isdigit() and large.size == (int(large.value) * factor, basic)
+    if between not in ([], ["and"]) or not (unit and whole and small.size and basic == same and part < factor):
+        return None
+    size = small.size[0] if small.unit else small.size[0] * part
+    if size >= factor:
+        return None
+    total = int(large.value) * factor + size
+    return Quantity(large.first, small.last, str(total / factor), large.unit, False, (total, basic), large.rounded)
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:
@@ -121,7 +144,8 @@ def _share(tokens: Sequence[Token], at: int) -> _Number | None:
         return upper + part, 4, "part", False
     if part := _stroked(tokens, at):
         return part, 3, "part", False
-    step = 1 if next_word == "in" and upper == 1 else 2 * (next_word == "out")
+    of_ten = upper == 1 or _small(tokens, at + 2) in numerals.TENS
+    step = 1 if next_word == "in" and of_ten else 2 * (next_word == "out")
     lower = _small(tokens, at + step + 1) if step else 0
     measured = _word(tokens, at + step + 2) in numerals.units()
     is_part = 2 < lower <= LARGEST_PART and upper < lower and not measured
@@ -153,6 +177,8 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if isinstance(number, str):
         return Quantity(at, last, number, unit, vague)
     number *= 10**power
+    if not unit and number.denominator > 1 and _word(tokens, last + 1) == "times":
+        unit = "part"  # 150%
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
     return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
 
@@ -209,12 +235,20 @@ def _digits(word: str) -> _Number | None:
 
 
 def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
-    """A number in words, such as "twenty-five", "third", "half an" or "twice" before "a day"."""
+    """A number in words, such as "twenty-five", "third", "half an", "a year and a half" or "twice" before "a day"."""
     word, next_word = _word(tokens, at), _word(tokens, at + 1)
+    behind = [_word(tokens, at + step) for step in (2, 3, 4)]
+    if word in ("a", "an") and next_word in numerals.units() and behind == ["and", "a", "half"]:
+        return Fraction(3, 2), 5, numerals.units()[next_word], False
+    if word == "fortnight":
+        return Fraction(1), 1, word, False
+    if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of" and word in numerals.ORDINALS:
+        return Fraction(1, numerals.PARTS[word]), 1, "part", True
     if word in numerals.ORDINALS:
         return Fraction(numerals.ORDINALS[word]), 1, "", word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
-        return numerals.FRACTIONS[word], 1 + (next_word in ("a", "an")), "part", True
+        of_a = 2 * (next_word == "of" and behind[0] in ("a", "an"))
+        return numerals.FRACTIONS[word], 1 + (of_a or next_word in ("a", "an")), "part", True
     if word in numerals.TIMES and _per(tokens, at):
         return Fraction(numerals.TIMES[word]), 1, "", False
     if word not in numerals.SMALL and not (word in numerals.SCALES and _word(tokens, at - 1) == "a"):

@@ -25,11 +25,10 @@ ORDINALS: Final = {word: value for value, word in enumerate(_ORDINALS.split(), 1
 # Ordinals that often count nothing: "at first", "a second".
 VAGUE_ORDINALS: Final = frozenset({"first", "second"})
 FRACTIONS: Final = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
-# Denominators: "two thirds".
-PARTS: Final = {
-    "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5, "fifths": 5,
-    "sixths": 6, "eighths": 8, "tenth": 10, "tenths": 10,
-}  # fmt: skip
+# Denominators: "two thirds", "one twentieth".
+_DENOMINATORS: Final = {"half": 2, "halve": 2, "quarter": 4} | {w: n for w, n in ORDINALS.items() if n > 2}
+PARTS: Final = _DENOMINATORS | {f"{word}s": n for word, n in _DENOMINATORS.items()}
+TENS: Final = (10, 100)  # of "four in ten"
 SCALES: Final = {"hundred": 100, "dozen": 12}
 # Powers of ten. The short forms count only directly after digits: 5k, 3bn.
 MULTIPLIERS: Final = {
@@ -53,12 +52,15 @@ ROUNDED: Final = frozenset({
     "about", "around", "roughly", "approximately", "nearly", "almost", "over", "under", "above", "below", "circa", "ca",
     "more", "less", "fewer", "least", "most", "some", "~", "≈", ">", "<",
 })  # fmt: skip
+ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
+SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", "combined"})  # a reader can add it up
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
+SMALLER: Final = {"foot": "inch", "metre": "centimetre"}  # unit of the second number of "5 ft 11"
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yen", "₹": "rupee"}
 
 # A unit, its size in the basic unit of its kind, and its forms. A temperature has its zero as well.
