@@ -64,6 +64,11 @@ LONGEST: Final = (
     "test_ingest_kill.py",
     "test_injection_turns.py",
     "test_command_line.py",
+    "test_stored_books.py",
+    "test_stream_javascript.py",
+    "test_web_openai.py",
+    "test_workers.py",
+    "test_widget.py",
 )
 
 MEMORY: Final = Path("/dev/shm")

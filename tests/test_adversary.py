@@ -7,6 +7,7 @@ import pytest
 from rag.answer.citations import UNCONFIRMED
 from rag.answer.pieces import PieceCutter
 from rag.answer.writer import AnswerWriter, Manner
+from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Quote
 from tests.fakes import passage
@@ -321,3 +322,10 @@ def test_a_number_in_brackets_that_the_passage_has_is_the_books() -> None:
     writer.feed("The gain lies in [0.5, 1.5] here [1].")
     writer.close()
     assert writer.shown.content == "The gain lies in [0.5, 1.5] here [1]."
+
+
+def test_an_item_of_two_sentences_is_one_of_those_that_a_lead_in_counts() -> None:
+    book = "A turn has phases. You get one coin. You move twice. You may wait. You fight for a region."
+    items = "- You get one coin [1].\n- You move twice. You may wait [1].\n- You fight for a region [1]."
+    proof = prove(f"Each turn consists of three phases [1]:\n\n{items}", [book])
+    assert [one.reasons for one in proof.sentences] == [()] * 5

@@ -143,5 +143,12 @@ def test_in_one_pipe_the_refusal_comes_before_the_closest_pages(run: CommandLine
 
 def test_a_home_whose_name_is_too_long_is_told(run: CommandLine) -> None:
     done = run("ask", "How many teeth does a widget have?", ASKBOOK_HOME=f"/tmp/{'x' * 300}")
+    assert done.code == 2
+    assert done.err == f"ASKBOOK_HOME cannot be used: File name too long: /tmp/{'x' * 195}…\n"
+
+
+def test_a_report_whose_name_is_too_long_is_told(run: CommandLine) -> None:
+    (run.folder / "questions.jsonl").write_text('{"question": "Why?"}', encoding="utf-8")
+    done = run("eval", "questions.jsonl", "--report", f"/tmp/{'x' * 300}")
     assert done.code == 1
     assert done.err == f"/tmp/{'x' * 194}… cannot be used: File name too long.\n"

@@ -156,6 +156,19 @@ def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
     [
         (".. note::\n\n   Inner.\n\n.. unknown:: x\n\n   Kept.", "Note:\n\nInner.\n\n`x`\n\nKept."),
         (".. code-block:: python\n   :linenos:\n\n   x = 1", "```python\nx = 1\n```"),
+        (
+            '.. click:example::\n\n   @click.command()\n   def frob(w):\n       echo(f"{w}")\n\n   # two *x*',
+            '```\n@click.command()\ndef frob(w):\n    echo(f"{w}")\n\n# two *x*\n```',
+        ),
+        (".. exec_code:: python\n\n   if x:\n       y()", "```python\nif x:\n    y()\n```"),
+        (
+            ".. box::\n\n   term\n      Means (this).\n\n   Call it:\n\n   x",
+            "- **term**: Means (this).\n\nCall it:\n\nx",
+        ),
+        (
+            ".. http:get:: /a\n\n   Gives *all*; see `b`.\n\n   :query n: how many",
+            "`/a`\n\nGives *all*; see b.\n\n- query n: how many",
+        ),
         (":class:`~a.b.C`, :strange:`text`, :func:`f`, ``x*y`` and \\*", "`C`, text, `f()`, `x*y` and *"),
         (".. versionadded:: 2.0 New.", "Added in version 2.0: New."),
         ("A [#n]_.\n\n.. [#n] Note.", "A  (Note.)."),
@@ -174,6 +187,8 @@ def test_sphinx(body: str, expected: str, tmp_path: Path) -> None:
     [
         ("```{note} Title\n:class: x\n\nInner.\n```", "Title:\n\nInner."),
         (":::{unknown}\nKept.\n:::", "Kept."),
+        ("```{click:example}\ndef f(w):\n    g(w)\n```", "```\ndef f(w):\n    g(w)\n```"),
+        ("```{doctest-x}\n>>> if a:\n...     b()\n```", "```\n>>> if a:\n...     b()\n```"),
         ("```{code-block} python\n:linenos:\nx = 1\n```", "```python\nx = 1\n```"),
         ("{class}`~a.C` and {term}`word`\n\n% gone", "`C` and word"),
         ("````{tab-set}\n```{tab-item} One\nA\n```\n````", "One:\n\nA"),

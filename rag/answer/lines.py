@@ -147,6 +147,7 @@ class Intake:
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space behind the last piece
         self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
+        self._in_list = False  # whether the last block is an item
         self.cut = False
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
@@ -202,7 +203,8 @@ class Intake:
         line.block, line.run = last.block, last.run
         if not last.block or not _goes_on(last, line):
             line.block += 1
-            line.run += not (last.in_list and line.in_list)
+            line.run += not (self._in_list and line.in_list)
+            self._in_list = line.in_list
         self._last = line
         return line
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from rag.ingest.code_lines import is_code
 from rag.ingest.dialects import titled
 from rag.ingest.includes import line_span
 
@@ -214,6 +215,8 @@ def _any_directive() -> Any:
             place: BookPlace = self.state.document.settings.book_place
             argument = self.arguments[0] if self.arguments else ""
             if is_include(self.name, self.options):
+                if argument and self.state_machine.get_source_and_line(self.lineno)[0] == argument:
+                    raise ValueError(f"{argument} includes itself")
                 if (text := place.read(" ".join(argument.split()))) is not None:
                     _register(text)
                     self.state_machine.insert_input(chosen_lines(text, self.options), argument)
@@ -252,7 +255,7 @@ def is_include(name: str, options: Mapping[str, str]) -> bool:
 def directive_parts(
     name: str, argument: str, options: dict[str, str], content: list[str], place: BookPlace
 ) -> list[DirectivePart]:
-    """What a directive of Sphinx stands for. Of an unknown one the content stays; a signature becomes code."""
+    """What a directive of Sphinx stands for. Of an unknown one the content stays, as a block if it is code."""
     name, words = name.lower(), " ".join(argument.split())
     last = name.rpartition(":")[2]
     if last in _NOTHING:
@@ -272,14 +275,24 @@ def directive_parts(
     if last in _TITLED:
         title = words or _TITLED[last]
         return [DirectivePart("line", titled(title)), inner] if title else [inner]
-    is_object = ":" in name or last in _OBJECTS or last.startswith("auto")
+    known = last in _OBJECTS or last in _PLAIN or last.startswith("auto")
+    if not known and is_code(content):
+        return [*_signatures("" if re.fullmatch(_LANGUAGE, words) else argument), *_code("\n".join(content), words)]
+    is_object = ":" in name or known
     if last in _PLAIN or not (content or is_object):
         return [inner]
-    return [*(DirectivePart("literal", line.strip()) for line in argument.split("\n") if line.strip()), inner]
+    return [*_signatures(argument), inner]
+
+
+def _signatures(argument: str) -> list[DirectivePart]:
+    return [DirectivePart("literal", line.strip()) for line in argument.split("\n") if line.strip()]
+
+
+_LANGUAGE: Final = r"[\w+#.-]+"
 
 
 def _code(code: str, language: str) -> list[DirectivePart]:
-    language = language if re.fullmatch(r"[\w+#.-]+", language) else ""
+    language = language if re.fullmatch(_LANGUAGE, language) else ""
     return [DirectivePart("code", code, language)] if code.strip() else []
 
 
