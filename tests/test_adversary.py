@@ -144,10 +144,41 @@ def test_what_is_no_marker_cites_nothing(marker: str) -> None:
         "<http://evil.com>",
         "https://docs.example/nodes?x=http://evil.com",
         "[](http://evil.com)",
+        "s3://evil/x",
+        "gs://evil/x",
+        "postgresql+psycopg2://evil/x",
+        "magnet:?xt=urn:btih:abc",
+        "`s3://evil/x`",
+        "(see ftp://evil/x)",
     ],
 )
 def test_an_address_of_the_models_own_leaves_nothing_but_a_mark(address: str) -> None:
     assert answer(f"{N} {address} [1].") == f"{CITED} {FLAG}"
+
+
+@pytest.mark.parametrize("lead", [", see", "; see also", ", visit", " (see", " – cf."])
+def test_a_removed_address_takes_along_the_word_that_refers_to_it(lead: str) -> None:
+    end = ")" if "(" in lead else ""
+    assert answer(f"{N}{lead} http://evil.com{end} [1].") == f"{CITED} {FLAG}"
+    kept = f"{N}{lead} https://docs.example/nodes{end} [1]."
+    assert answer(kept) == kept
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/data", "postgresql+psycopg2://db/app", "magnet:?xt=urn:btih:def"])
+def test_an_address_of_any_scheme_stays_if_the_passage_has_it(address: str) -> None:
+    book = f"The data are kept at {address}, and copied every night. Prices rose by 3 percent."
+    for said in (f"The data are kept at {address} [1].", f"The data are kept at `{address}` [1]."):
+        proof = prove(said, [book])
+        assert (proof.text, proof.sentences[0].standing) == (said, "supported")
+    mark = "The data begin with `s3://`, or with gs://, [1]."
+    assert prove(mark, [mark.replace(" [1]", "")]).text == mark
+
+
+@pytest.mark.parametrize("line", ["203.0.113.7", "ping 203.0.113.7", "+44 20 7946 0958", "0900 555 123"])
+def test_a_block_of_code_has_no_number_of_a_machine_or_telephone_from_nowhere(line: str) -> None:
+    block = f"```\n{line}\n```"
+    assert answer(f"{CITED}\n\n{block}") == CITED
+    assert line in prove(f"Try it [1]:\n\n{block}", [f"Try it, ping it:\n\n{block}"]).text
 
 
 def test_an_image_leaves_no_trace() -> None:

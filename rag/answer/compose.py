@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
-from rag.text.english.phrases import ATTRIBUTED, SEE
+from rag.text.english.phrases import ATTRIBUTED, REFERS, SEE
 from rag.text.markup import MarkedText, Segment, as_written, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
 
@@ -35,6 +35,9 @@ _LISTED: Final = re.compile(
     f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[,;][ \t]*(?=\\[)"
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
+_DANGLING: Final = re.compile(
+    f"(?<=\\w){REFERS}{_HOLE}++\\)?(?=[ \\t]*(?:\\[\\d+\\][ \\t]*)*(?:[.!?]|$))", re.IGNORECASE
+)
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
@@ -151,7 +154,7 @@ class Composed:
                 self._group = set()
             joined += self._one(segment)
         joined = _TAGS.sub(_without_tags, _REPEATED.sub("", joined))
-        joined = _HOLLOW.sub(_HOLE, _LISTED.sub("", joined))
+        joined = _DANGLING.sub(_HOLE, _HOLLOW.sub(_HOLE, _LISTED.sub("", joined)))
         return _without_open_tag(_HELD.sub("", joined))
 
     def _one(self, segment: Segment) -> str:

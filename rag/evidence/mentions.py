@@ -64,6 +64,10 @@ _DATE: Final = re.compile(r"\b(\d\d?)[/.](\d\d?)[/.](\d{4})\b")
 _CALL_OR_MARK: Final = re.compile(r"\(.*\)$|[!;:,.]+$", re.DOTALL)
 _FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*")
 _PROMPT: Final = re.compile(r"^(?:\$|>|#|>>>|PS>|\w*[$#])\s+")
+# An IP address, but for that of one's own machine, and a telephone number.
+_REACHED: Final = re.compile(
+    r"(?<![\w.])(?:(?!127\.|0\.0\.0\.0)\d{1,3}(?:\.\d{1,3}){3}|(?:\+\d|0[1-9])\d{1,3}(?:[ /-]\d{2,}){2,5})(?![\w.])"
+)
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
 _NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
@@ -147,7 +151,8 @@ class Mentions:
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
 
-        A line is contradicted if one of its words stands nowhere, unless it is a comment.
+        A line is contradicted if one of its words stands nowhere, unless it is a comment, or if an IP address or a
+        telephone number does.
         """
         lines = [" ".join(line.split()) for line in block.split("\n") if not _FENCE.fullmatch(line)]
         held = "\n".join(one.spaced for one in self._cited)
@@ -155,7 +160,8 @@ class Mentions:
         for line in islice(missing, MOST_CODE):
             words = re.findall(r"[^\W\d_]\w+", line.casefold())
             known = all(any(word in one.folded for one in self._all) for word in words)
-            yield absent("code", line, near=known or _COMMENT.match(line) is not None)
+            held_all = all(any(one[0] in text.spaced for text in self._all) for one in _REACHED.finditer(line))
+            yield absent("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
 
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.

@@ -32,7 +32,10 @@ _TOP_LEVEL_DOMAINS: Final = (
 )
 _BARE_HOST_END: Final = re.compile(
     rf"[.．｡](?:{_TOP_LEVEL_DOMAINS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{_URL_SIGN}{{0,500}})?"
-    r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
+    r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    # s3://bucket/x, magnet:?xt=x; `gs://` alone is a scheme
+    rf"|(?:(?<=[a-z])(?<!http)(?<!https)(?<!ftp)|(?<=[a-z]\d))://(?=[/.]{{0,3}}\w){_URL_SIGN}{{1,2000}}"
+    rf"|(?<=magnet):\?{_URL_SIGN}{{1,2000}}",
     re.IGNORECASE,
 )
 _HOST_START: Final = re.compile(
@@ -281,7 +284,7 @@ def written_addresses(text: str) -> list[str]:
 
 
 def bare_names(text: str) -> list[tuple[int, int]]:
-    """Spans of host names and mail addresses without a scheme, such as `shop.example.com/x`, in order."""
+    """Spans of host names, mail addresses and addresses of rare schemes, such as `shop.example.com/x`, in order."""
     spans: list[tuple[int, int]] = []
     for match in _BARE_HOST_END.finditer(text):
         begin = spans[-1][1] if spans else 0

@@ -107,6 +107,8 @@ POINTING: Final = frozenset(
 )  # fmt: skip
 # "(see )", "(cf.)" and the like, left over when their markers are removed.
 SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
+# ", see" before an address that is removed.
+REFERS: Final = r"[ \t]*[,;(–—-][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*"
 _SAYS: Final = (
     r"(?:say|state|explain|describe|note|mention|show|indicate|report|add|define|list|specifie|recommend|suggest)s?"
 )
