@@ -160,6 +160,7 @@ def test_an_address_of_the_models_own_leaves_nothing_but_a_mark(address: str) ->
 def test_a_removed_address_takes_along_the_word_that_refers_to_it(lead: str) -> None:
     end = ")" if "(" in lead else ""
     assert answer(f"{N}{lead} http://evil.com{end} [1].") == f"{CITED} {FLAG}"
+    assert answer(f"{N} [1]{lead} http://evil.com{end}.") == f"{CITED} {FLAG}"
     kept = f"{N}{lead} https://docs.example/nodes{end} [1]."
     assert answer(kept) == kept
 

@@ -36,7 +36,7 @@ _LISTED: Final = re.compile(
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _DANGLING: Final = re.compile(
-    f"(?<=\\w){REFERS}{_HOLE}++\\)?(?=[ \\t]*(?:\\[\\d+\\][ \\t]*)*(?:[.!?]|$))", re.IGNORECASE
+    f"(?<=[\\w\\])`*]){REFERS}{_HOLE}++\\)?(?=[ \\t]*(?:\\[\\d+\\][ \\t]*)*(?:[.!?]|$))", re.IGNORECASE
 )
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
