@@ -61,6 +61,17 @@ def titles_above(title: str, heading: str) -> str:
     return " > ".join(dict.fromkeys(filter(None, (title, heading))))
 
 
+def page_and_anchor(address: str) -> tuple[str, str]:
+    """The address of a page, and the anchor behind it. In the path of a file, "#" is a sign like any other.
+
+    >>> page_and_anchor("https://x.example/w#teeth"), page_and_anchor("https://x.example/#/w")
+    (('https://x.example/w', 'teeth'), ('https://x.example/#/w', ''))
+    """
+    page, _, anchor = address.partition("#")
+    is_file = "://" not in page and re.search(r"[./\s]", anchor)
+    return (address, "") if not page or is_file or anchor.startswith(("/", "!")) else (page, anchor)
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document: the unit that is embedded, retrieved, shown to the model and cited.

@@ -137,6 +137,35 @@ def test_a_document_keeps_its_id_and_gets_a_stable_one_otherwise() -> None:
     assert score_of({"score": float("nan")}) is None
 
 
+@pytest.mark.parametrize("form", ["[Source: Widgets](https://x.example/w)", "[Source: Widgets](https://x.example/w/)"])
+async def test_the_address_of_a_page_cites_a_document_whose_address_has_an_anchor(
+    settings: Settings, form: str
+) -> None:
+    document = Document(TEETH.page_content, metadata=TEETH.metadata | {"url": "https://x.example/w#teeth"})
+    model = ScriptedModel(script=[f"Every widget has exactly four teeth {form}."] * 2)
+    retriever = ListRetriever(documents=[document])
+    async with open_agent(settings, "isaac-sim", retriever=retriever, model=model) as agent:
+        (citation,) = (await agent.ask(QUESTION)).citations
+        anchored = await agent.ask(QUESTION, context=Context(filter="https://x.example/w#teeth"))
+    assert (citation.url, anchored.retrieval_count) == ("https://x.example/w#teeth", 1)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "page"),
+    [
+        ({"url": "https://x.example/w#module.Widget.teeth"}, "https://x.example/w"),
+        ({"url": "/docs/w#teeth", "anchor": "jaws"}, "/docs/w"),
+        ({"url": "https://x.example/#/w"}, "https://x.example/#/w"),
+        ({"source": "C#/notes #1.txt"}, "C#/notes #1.txt"),
+        ({"source": "notes #1.txt"}, "notes #1.txt"),
+    ],
+)
+def test_only_an_anchor_of_a_page_is_taken_off_its_address(metadata: dict[str, str], page: str) -> None:
+    chunk = chunk_of(Document("text", metadata=metadata))
+    whole = f"{page}#{metadata['anchor']}" if "anchor" in metadata else next(iter(metadata.values()))
+    assert (chunk.url, chunk.link) == (page, whole)
+
+
 async def test_a_retriever_s_index_is_neither_searched_nor_filled() -> None:
     index = SeenPassages("book")
     assert (await index.info(), await index.entries(), await index.fetch(["none"])) == (None, [], [])

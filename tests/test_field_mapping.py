@@ -68,6 +68,11 @@ def test_a_chunk_without_a_title_is_named_after_where_it_stands(values: dict[str
     assert fields.chunk(1, {"text": TEXT} | values).title == title
 
 
+def test_the_anchor_of_an_address_is_no_part_of_its_page() -> None:
+    chunk = FieldMap(text=("text",), url=("url",)).chunk(1, {"text": TEXT, "url": "https://a.example/nodes#names"})
+    assert (chunk.url, chunk.link) == ("https://a.example/nodes", "https://a.example/nodes#names")
+
+
 @pytest.mark.parametrize(
     ("value", "number"),
     [(3, 3), ("12", 12), (4.0, 4), (4.5, None), (-1, None), ("x", None), (True, None), (None, None), ([1], None)],

@@ -247,14 +247,23 @@ PAGE = [
     [
         ("documentation-agent", "(from Robots)"),
         ("isaac-sim", "[Source: Robots](https://ex.org/robots)"),
+        ("isaac-sim", "[Source: Robots]"),
         ("robotics-tutor", "[Robots](https://ex.org/robots)"),
     ],
 )
-async def test_a_page_that_is_cited_is_the_passage_of_it_that_says_so(tmp_path: Path, profile: str, form: str) -> None:
+@pytest.mark.parametrize("anchors", [("", "", ""), ("", "#atlas", "#spot")])
+async def test_a_page_that_is_cited_is_the_passage_of_it_that_says_so(
+    tmp_path: Path, profile: str, form: str, anchors: tuple[str, ...]
+) -> None:
+    documents = [
+        Document(page.page_content, metadata=page.metadata | {"url": f"https://ex.org/robots{anchor}"})
+        for page, anchor in zip(PAGE, anchors, strict=True)
+    ]
     model = FakeMessagesListChatModel(responses=[AIMessage(f"Atlas weighs 89 kg {form}. Spot has four legs {form}.")])
-    async with an_agent(tmp_path, profile=profile, retriever=Pages(documents=PAGE), model=model) as agent:
+    async with an_agent(tmp_path, profile=profile, retriever=Pages(documents=documents), model=model) as agent:
         response = await agent.ask("How much does Atlas weigh, and how many legs has Spot?")
     assert [citation.heading for citation in response.citations] == ["Atlas", "Spot"]
+    assert [citation.url for citation in response.citations] == [f"https://ex.org/robots{one}" for one in anchors[1:]]
     assert response.grounding.supported == 2
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -160,18 +161,18 @@ def _one(http: httpx.Client, rng: random.Random, name: str, own: dict[str, set[s
         question = {"question": f"I am {name}. What is it?"}
         answered = http.post(f"/api/threads/{thread}/turns", json=question, headers=head)
         if answered.status_code == 200:
-            own[name].add(thread)
+            own[name].add(unquote(thread))
     elif action == "DELETE":
         answered = http.delete(f"/api/threads/{thread}", headers=head)
     elif action:
         answered = http.post(f"/api/threads/{thread}/{action}", headers=head)
     else:
         answered = http.get(f"/api/threads/{thread}", headers=head)
-    if thread not in own[name]:
+    if unquote(thread) not in own[name]:
         assert answered.status_code == 404
     assert f"I am {other}" not in answered.text
     if action in ("clear", "DELETE") and answered.is_success:
-        own[name].discard(thread)
+        own[name].discard(unquote(thread))
 
 
 def _until(lines: Iterator[str], mark: str) -> None:

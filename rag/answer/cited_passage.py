@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from rag.answer.citations import clip
 from rag.evidence.reading import read
 from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
@@ -22,6 +21,7 @@ ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # `request.ap
 _HOST: Final = re.compile(r"([\w-]+(?:\.[\w-]+)+(?::\d+)?)[/?#]")  # of an address without its scheme
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
+LONGEST_QUOTE: Final = 200  # code points
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 
 
@@ -222,3 +222,30 @@ def _worded(text: str) -> tuple[str, ...]:
     """The words and signs of a text in lower case, without list sign, markup and punctuation but for `?`."""
     flat = re.sub(r"\s*\n[ \t>]*", " ", _LIST_SIGN.sub("", text))
     return tuple(_WORDING.findall(flat.casefold()))
+
+
+def best_quote(sentence: str, text: str) -> Quote:
+    """The stretch of `text` that says what `sentence` says: the sentence itself, or the line sharing most words.
+
+    Of equals the shorter line wins, then the earlier. An empty text gives an empty quote.
+    """
+    wanted = sentence.strip().removeprefix("- ").strip()
+    found = text.find(wanted) if wanted else -1
+    if found >= 0:
+        return clip(text, found, found + len(wanted))
+    words = {token.key for token in read(sentence).whole.tokens if token.word[0].isalnum()}
+    best = max(
+        read(text).lines,
+        key=lambda one: (len(words.intersection(token.key for token in one.tokens)), one.start - one.end, -one.start),
+        default=None,
+    )
+    return clip(text, best.start, best.end) if best else Quote(quote="", start=0, end=0)
+
+
+def clip(text: str, start: int, end: int) -> Quote:
+    """The stretch of a passage as a quote, cut after a word where it is longer than a quote may be."""
+    if end - start > LONGEST_QUOTE:
+        space = text.rfind(" ", start, start + LONGEST_QUOTE + 1)
+        end = space if space > start else start + LONGEST_QUOTE
+    end = start + len(text[start:end].rstrip())
+    return Quote(quote=text[start:end], start=start, end=end)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from rag.answer.citations import best_quote
-from rag.answer.cited_passage import CitedPassage, Finding, finding
+from rag.answer.cited_passage import CitedPassage, Finding, best_quote, finding
 from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from rag.answer.citation_forms import CitationForms
+from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceCutter, TextPiece
 from rag.text.english.numerals import SMALL, units
 from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE

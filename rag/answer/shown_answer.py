@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import best_quote, make_citation, sources_footer
+from rag.answer.citations import make_citation, sources_footer
+from rag.answer.cited_passage import best_quote
 from rag.answer.lines import AnswerLine, with_sign
 from rag.text.english.speech_acts import is_yes_or_no
 from rag.text.markup import MarkedText, Segment, as_written

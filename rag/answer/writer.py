@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag.answer.citation_forms import BookBrackets, CitationForms
-from rag.answer.citations import unconfirmed_answer
+from rag.answer.citations import BookBrackets, CitationForms, unconfirmed_answer
 from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from rag.book import Chunk, IndexInfo, titles_above
+from rag.book import Chunk, IndexInfo, page_and_anchor, titles_above
 from rag.errors import RetrievalError
 from rag.index.points import CONTENT, DENSE, METADATA, SPARSE
 from rag.profiles.schema import BookSection, PayloadSection
@@ -156,7 +156,7 @@ class FieldMap(PayloadSection):
         if not text:
             raise ValueError(f"The point {id} has no text.")
         file = _text(_first(values, self.source_file_path))
-        url = _text(_first(values, self.url)) or file
+        url, anchor = page_and_anchor(_text(_first(values, self.url)) or file)
         heading = _text(_first(values, self.heading))
         title = _text(_first(values, self.title)) or _last_part(url) or heading or "Untitled"
         return Chunk(
@@ -166,7 +166,7 @@ class FieldMap(PayloadSection):
             heading=heading,
             breadcrumb=_text(_first(values, self.breadcrumb)) or (titles_above(title, heading) if heading else ""),
             url=url,
-            anchor="",
+            anchor=anchor,
             source="",
             source_file_path=file,
             chunk_index=_number(_first(values, self.chunk_index)) or 0,

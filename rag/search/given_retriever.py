@@ -13,7 +13,20 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from rag.book import Candidate, Chunk, Found, IndexEntry, IndexInfo, Leg, Matches, Point, Trace, Where, titles_above
+from rag.book import (
+    Candidate,
+    Chunk,
+    Found,
+    IndexEntry,
+    IndexInfo,
+    Leg,
+    Matches,
+    Point,
+    Trace,
+    Where,
+    page_and_anchor,
+    titles_above,
+)
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
@@ -117,17 +130,18 @@ def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[t
 def chunk_of(document: Document) -> Chunk:
     """The document as a chunk. Its metadata may use the names of LangChain's loaders and of langchain-qdrant."""
     data, text = document.metadata, document.page_content
-    title, heading, url = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
+    title, heading, address = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
+    url, anchor = page_and_anchor(address)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     page = data.get("page_number", data.get("page"))
     return Chunk(
-        id=str(document.id or data.get("_id") or data.get("chunk_id") or uuid5(NAMESPACE_URL, f"{url}\n{digest}")),
+        id=str(document.id or data.get("_id") or data.get("chunk_id") or uuid5(NAMESPACE_URL, f"{address}\n{digest}")),
         text=text,
         title=title or "Untitled",
         heading=heading,
         breadcrumb=_first(data, ("breadcrumb",)) or titles_above(title, heading),
         url=url,
-        anchor=_first(data, ("anchor",)),
+        anchor=_first(data, ("anchor",)) or anchor,
         source=_first(data, ("source",)),
         source_file_path=_first(data, ("source_file_path", "file_path", "source")),
         chunk_index=0,
@@ -155,7 +169,8 @@ def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
 def _matches(chunk: Chunk, where: Where | None) -> bool:
     """Whether the chunk passes the caller's filter, which the retriever does not know."""
     wanted = asdict(where) if where else {}
-    return all(str(getattr(chunk, field) or "").startswith(wanted.get(name, "")) for name, field in FILTERS.items())
+    values = {name: getattr(chunk, "link" if field == "url" else field) for name, field in FILTERS.items()}
+    return all(str(value or "").startswith(wanted.get(name, "")) for name, value in values.items())
 
 
 class SeenPassages:
