@@ -30,7 +30,7 @@ from rag.index.points import (
     to_entry,
     write_table,
 )
-from rag.system.private_files import check_room, private_folder
+from rag.system.files import check_room, private_folder
 
 if TYPE_CHECKING:
     from numpy import integer
