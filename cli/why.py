@@ -51,6 +51,8 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
     if response.error is not None:
         return f"There is no answer, because the turn failed: {response.error.message}"
     if response.fallback_reason == "smalltalk":
+        if response.llm_calls:
+            return "The model took this for small talk: its answer only greets or thanks."
         return "This was taken for small talk, so the book was not asked."
     if response.fallback_reason == "no_passage":
         return _nothing_found(trace, threshold)

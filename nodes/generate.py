@@ -192,6 +192,7 @@ def _manner(parts: Parts, question: str) -> Manner:
     answer = parts.profile.answer
     return Manner(
         refusal=answer.refusal,
+        smalltalk=answer.smalltalk,
         style=answer.citation_style,
         footer=answer.footer,
         accepts=() if parts.quotes else answer.accepts,  # quoted text may have brackets of its own
@@ -247,7 +248,7 @@ async def _finish(parts: Parts, call: _AnswerInProgress, reply: _Reply, began: f
     writer = call.writer
     await call.close(cut=reply.cut)
     if writer.refused:
-        draft = _fixed(parts, writer.refused, writer.shown.content if writer.refused == "unconfirmed" else "")
+        draft = _fixed(parts, writer.refused, writer.shown.content)
     else:
         citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
         draft = Draft(

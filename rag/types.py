@@ -28,6 +28,7 @@ Standing = Literal["contradicted", "supported", "unconfirmed"]
 
 # What the assistant says when the book does not answer, unless a profile has its own sentence.
 REFUSAL: Final = "I don't have information about that in the book content"
+SMALLTALK: Final = "Hello! Ask me anything about the book."  # to a greeting or thanks
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
 CLOSEST: Final = 3  # passages or pages that are named in place of an answer

@@ -246,7 +246,8 @@ def test_a_count_in_a_lead_is_compared_with_the_list(lead: str, flag: str) -> No
 def test_talk_about_the_conversation_needs_no_source_and_is_no_answer() -> None:
     text = f"Sure, here is what the book says about nodes.\n\n{NODE} [1].\n\nI hope this helps!"
     assert shown(text) == text
-    assert write("Sure, here is what the book says about nodes.").refused == "model_refused"
+    assert write("Sure, here is what the book says about nodes.").refused == "unconfirmed"
+    assert write("## Nodes").refused == "unconfirmed"
 
 
 def test_talk_with_a_word_more_is_a_claim() -> None:

@@ -42,6 +42,7 @@ SENTENCE = load_profile("default").answer.smalltalk
         "merci",
         "Thanks for your help",
         "THANK YOU SO MUCH!!!",
+        "Thanks, it works now!",
     ],
 )
 def test_a_greeting_thanks_praise_or_farewell_is_small_talk(text: str) -> None:
@@ -98,6 +99,43 @@ async def test_small_talk_is_answered_without_a_search_and_without_a_model() -> 
     assert (response.citations, response.retrievals, response.llm_calls) == ([], [], 0)
     assert machine.searcher.asked == []
     assert machine.phases == ["GENERATING", "IDLE"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hello! Happy to help.",
+        "Hello! I can help you with questions about the book. What would you like to know?",
+        "You're welcome, glad it worked.",
+        "You’re welcome! Let me know if you have any other questions.",
+        "No problem!",
+        "I'm doing well, thank you! How can I assist you with the documentation?",
+    ],
+)
+async def test_an_answer_that_only_greets_or_thanks_is_small_talk_and_no_refusal(said: str) -> None:
+    response = await Machine(said).ask("I restarted the daemon and the talker is back, thanks")
+    assert (response.status, response.fallback_reason, response.content) == ("fallback", "smalltalk", SENTENCE)
+    assert (response.retrieval_count, response.closest_pages, response.grounding.sentences) == (1, [], 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Hello! The passages do not mention cows.", "model_refused"),
+        ("I'm sorry, I can't help with that. Have a nice day!", "model_refused"),
+        ("You have a spare pump.", "unconfirmed"),
+        ("Great, it works now.", "unconfirmed"),
+        ("Hello! It runs on 47 pumps [1].", "unconfirmed"),
+        ("Hello world runs on 47 pumps [1].", "unconfirmed"),
+    ],
+)
+async def test_a_greeting_hides_neither_a_refusal_nor_a_claim(said: str, reason: str) -> None:
+    assert (await Machine(said).ask("How do cows sing?")).fallback_reason == reason
+
+
+async def test_a_greeting_beside_an_answer_needs_no_source() -> None:
+    response = await Machine(f"Hello! Happy to help. {ANSWER}").ask("What is a node?")
+    assert response.plain_content.startswith(f"Hello! Happy to help. {ANSWER}")
 
 
 async def test_small_talk_stays_out_of_later_prompts_and_searches() -> None:

@@ -17,10 +17,19 @@ from rag.answer.judging import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
 from rag.answer.shown_answer import HeldLines, ShownAnswer, notices
-from rag.text.english.speech_acts import is_refusal, is_talk, is_yes_or_no, words
+from rag.text.english.speech_acts import is_courtesy, is_refusal, is_talk, is_yes_or_no, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
-from rag.types import CheckedSentence, CitationStyle, FallbackReason, Footer, Grounding, GroundingMode, Passage
+from rag.types import (
+    SMALLTALK,
+    CheckedSentence,
+    CitationStyle,
+    FallbackReason,
+    Footer,
+    Grounding,
+    GroundingMode,
+    Passage,
+)
 
 _MARKERS: Final = re.compile(r"(?:\s*\[\d{1,4}\])*\s*")
 
@@ -39,6 +48,7 @@ class Manner:
     accepts: tuple[CitationStyle, ...] = ()
     mode: GroundingMode = "strict"
     question: str = ""
+    smalltalk: str = SMALLTALK
     judged: bool = False
 
 
@@ -122,12 +132,21 @@ class AnswerWriter:
         if self.shown.content:
             self.shown.put_footer(self._manner.footer)
         else:
-            claimed = self.grounding.sentences or self.grounding.unknown_markers
-            self.refused = self.refused or ("model_refused" if self._check.said_no or not claimed else "unconfirmed")
-            unconfirmed = self.refused == "unconfirmed"
-            alone = unconfirmed_answer(self._passages) if unconfirmed else self._manner.refusal
+            self.refused = self.refused or self._why_nothing()
+            alone = self._manner.refusal
+            if self.refused != "model_refused":
+                small = self.refused == "smalltalk"
+                alone = self._manner.smalltalk if small else unconfirmed_answer(self._passages)
             self.shown.add(alone, alone)
         return pieces + self.shown.take_out()
+
+    def _why_nothing(self) -> FallbackReason:
+        """Why nothing of the answer is shown. What only greets or thanks says nothing about the book."""
+        if self._check.said_no or self.wordless:
+            return "model_refused"
+        claimed = self.grounding.sentences or self.grounding.unknown_markers
+        polite = not claimed and any(is_courtesy(one.text) for one in self.grounding.checked)
+        return "smalltalk" if polite else "unconfirmed"
 
     @property
     def notices(self) -> list[str]:
@@ -221,12 +240,15 @@ class AnswerWriter:
         denies = is_refusal(plain) and not self._check.has_written(plain)
         may_be = not numbers and (denies or line.kind in ("sentence", "lead", "item"))
         line.refusal = exact or (may_be and is_refusal(bare))
-        if not line.refusal and not (may_be and is_talk(bare, frozenset(words(self._manner.question)))):
+        if not line.refusal and not (may_be and self._is_talk(bare)):
             return False
         self._check.said_no = self._check.said_no or line.refusal
         line.frame, line.kind = True, "sentence"
         self._check.compose(line)
         return True
+
+    def _is_talk(self, sentence: str) -> bool:
+        return is_courtesy(sentence) or is_talk(sentence, frozenset(words(self._manner.question)))
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
@@ -287,7 +309,7 @@ class AnswerWriter:
         """A yes or no beside which nothing is said is the answer, and cites nothing."""
         lines = self._held.lines
         if not self.grounding.sentences and not self._check.said_no and all(one.frame for one in lines):
-            for line in (one for one in lines if is_yes_or_no(one.text)):
+            for line in (one for one in lines if is_yes_or_no(one.text) and not is_courtesy(one.text)):
                 line.frame, line.standing = False, "contradicted"
                 line.reasons = ("citation: no passage is cited for it",)
 

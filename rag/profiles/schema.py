@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from rag.types import REFUSAL, CitationStyle, Footer, GroundingMode
+from rag.types import REFUSAL, SMALLTALK, CitationStyle, Footer, GroundingMode
 
 
 def _not_blank(value: str) -> str:
@@ -133,7 +133,7 @@ class AnswerSection(Section):
     """
 
     refusal: Text = REFUSAL
-    smalltalk: Text = "Hello! Ask me anything about the book."
+    smalltalk: Text = SMALLTALK
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()

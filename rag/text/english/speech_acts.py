@@ -144,7 +144,7 @@ _AROUND: Final = frozenset(
         "a again all alright and answer answers are beaucoup bot day dear evening everyone explanation folks for friend"
         " good guys help helped helpful i is it it's it’s job just lot lots many me mille morning much muchas my nice"
         " night no now oh one quick really right schön sir so such super that that's that’s the then there this time"
-        " to today very viel was well wow you your"
+        " to today very viel was well worked working works wow you your fixed solved"
     )
 )
 
@@ -222,6 +222,19 @@ what what's which will with would yes you you'd you're your clarification clarif
 anymore absolutely another does example examples found make makes sense
 """
 _TALK_WORDS: Final = frozenset(_TALK_WORDS_LIST.split())
+# What an answer may say to a greeting or thanks, and the words that may stand beside it.
+_COURTESY: Final = re.compile(
+    rf"\b(?:{_GREETING}|thanks|thank you|(?:good)?bye|good night|take care|see you|"
+    r"(?:you['’]re |you are )?(?:very |most |always )?welcome|my pleasure|anytime|no (?:problem|worries)|"
+    r"don['’]t mention it|have a (?:nice|good|great|wonderful|lovely) \w+|"
+    r"(?:glad|happy|pleased) (?:i|it|that|this|you)|"
+    r"(?:glad|happy|pleased|great|good|nice) to (?:help|hear|assist|meet)|how (?:can|may) i (?:help|assist)|"
+    r"what can i (?:do|help))\b"
+)
+_COURTEOUS_LIST: Final = """
+anytime chat could documentation doing hear issue kind know manual pleased problem reach resolved sorted whenever words
+"""
+_COURTEOUS: Final = _AROUND.union(_TALK_WORDS, _COURTEOUS_LIST.split())
 _ASSENT: Final = frozenset(["absolutely", "certainly", "correct", "definitely", "is", "it", "it's", "that", "that's"])
 # After these words the topic of the conversation may be named.
 _TOPIC_AFTER: Final = frozenset({"about", "on", "regarding", "for", "concerning", "of", "how", "why", "what", "to"})
@@ -386,6 +399,17 @@ def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
         elif not (topic and word in question):
             return False
     return 0 < len(found) <= 30
+
+
+def is_courtesy(sentence: str) -> bool:
+    """Whether a sentence of an answer only greets, thanks, takes leave or offers help, and states nothing.
+
+    >>> is_courtesy("You're welcome, glad it worked."), is_courtesy("Hello World is a program."), is_courtesy("Sure.")
+    (True, False, False)
+    """
+    plain = " ".join(words(sentence)[:31])
+    around = _COURTESY.sub(" ", plain).split()
+    return _COURTESY.search(plain) is not None and len(around) <= 30 and _COURTEOUS.issuperset(around)
 
 
 def is_yes_or_no(sentence: str) -> bool:
