@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from rag.errors import UsageError
-from rag.ingest.generators.generator import GENERATORS
+from rag.ingest.generators.known_generators import NAMES
 from tests.hostile_pages import HOSTILE
 from tests.test_hostile_pages import SIZE, seconds
 
@@ -21,7 +21,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for pattern, made in HOSTILE.items():
-            for generator in GENERATORS:
+            for generator in NAMES:
                 try:
                     double = seconds(folder, made(2 * SIZE), generator)
                     single = seconds(folder, made(SIZE), generator) if double > 0.3 else double

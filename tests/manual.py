@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from rag.embedding.hosted_errors import Part
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
@@ -24,7 +26,10 @@ EVERYTHING: Final = [
     *BESIDE,
 ]
 
-_CODE_ARGUMENT: Final = {"AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0}  # position of `code`
+# The position of `code`. `_ModelKind` and `_HostedKind` are rows of tables: the errors of a model, of a hosted service.
+_CODE_ARGUMENT: Final = {
+    "AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0, "_ModelKind": 1, "_HostedKind": 1
+}  # fmt: skip
 _TYPES: Final = {
     "RetrievalError": "retrieval_error",
     "MemoryFailureError": "memory_error",
@@ -115,11 +120,11 @@ def _arguments(command: list[str], program: tuple[str, ...]) -> Iterator[list[st
 
 
 @cache
-def raised_codes() -> set[tuple[str | None, str]]:
-    """(error type, code) of every failure that the code base can make; the type is None where it is computed."""
+def raised_codes(*names_of_files: str) -> set[tuple[str | None, str]]:
+    """(error type, code) of every failure that the files, or all, can make; the type is None where it is computed."""
     found: set[tuple[str | None, str]] = set()
-    sources = [ROOT / "run.py", ROOT / "state.py"]
-    for folder in ("rag", "nodes", "graph", "cli"):
+    sources = [ROOT / name for name in names_of_files or ("run.py", "state.py")]
+    for folder in () if names_of_files else ("rag", "nodes", "graph", "cli"):
         sources += sorted((ROOT / folder).rglob("*.py"))
     names = re.compile("|".join({*_CODE_ARGUMENT, *_TYPES}))
     for text in (source.read_text(encoding="utf-8") for source in sources):
@@ -138,7 +143,8 @@ def _code_of(call: ast.Call, name: str) -> set[tuple[str | None, str]]:
     if code is None:
         return {(_TYPES[name], "usage")}
     if not isinstance(code, ast.Constant):
-        return set()  # of `rag.model.endpoint_errors`, which names its own
+        return set()  # made of a row of a table
     first = call.args[0]
     error_type = _TYPES.get(name) or (str(first.value) if isinstance(first, ast.Constant) else None)
-    return {(error_type, str(code.value))}
+    beginnings = [f"{part}_" for part in get_args(Part)] if name == "_HostedKind" else [""]
+    return {(error_type, beginning + str(code.value)) for beginning in beginnings}

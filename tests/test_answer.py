@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from rag.answer.shown_answer import LEFT_OUT
+from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode
 from tests.writing import FALSE, NODE, TALK, TOPIC, WRONG, shown, write
@@ -147,6 +148,28 @@ def test_naming_the_source_in_the_sentence_is_no_claim(said: str) -> None:
 
 def test_a_passage_that_has_nothing_of_the_sentence_loses_its_marker_beside_one_that_says_it() -> None:
     assert shown("Set `use_sim_time` first [1][2].") == "Set `use_sim_time` first [1]."
+
+
+LINUX: Final = "Install ROS 2 with the command `apt install ros-humble-desktop`. It needs Ubuntu 22.04."
+WINDOWS: Final = "Install ROS 2 with the command `choco install ros-humble`. It needs Windows 10."
+COMMAND: Final = "Install ROS 2 with the command apt install ros-humble-desktop"
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        (f"{COMMAND} [1][2].", f"{COMMAND} [1]."),
+        (f"{COMMAND} [2], [1].", f"{COMMAND} [1]."),
+        (f"{COMMAND} (from Chapter 2: Installation).", f"{COMMAND} [1]."),
+        ("ROS 2 needs Ubuntu 22.04 or Windows 10 [1][2].", "ROS 2 needs Ubuntu 22.04 or Windows 10 [1][2]."),
+        ("Install ROS 2 with the command [1][2].", "Install ROS 2 with the command [1][2]."),
+    ],
+)
+def test_of_several_passages_those_are_cited_that_say_the_sentence_alone_or_add_to_it(said: str, plain: str) -> None:
+    known = [f"Chapter 2: Installation\n{name}\nhttps://b.example/i#{name}" for name in ("Linux", "Windows")]
+    proof = prove(said, [LINUX, WINDOWS], known=known)
+    assert proof.text == plain
+    assert [f"[{number}]" in plain for number in (1, 2)] == [number in proof.sentences[0].passages for number in (1, 2)]
 
 
 def test_the_quote_is_the_sentence_of_the_passage_that_supports() -> None:

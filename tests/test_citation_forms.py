@@ -205,13 +205,13 @@ def test_a_passage_is_cited_once_in_one_place(style: CitationStyle, own: str, pa
 def test_two_passages_of_a_section_are_named_once_where_the_style_names_the_section() -> None:
     page = [passage(1), passage(2, "A node has a name.", title="Page 1")]
     writer = AnswerWriter(page, Manner(REFUSAL, "chapter", footer="none", mode="off"))
-    writer.feed("A node is a process [1][2]. A node has a name [2] and is a process [1].")
+    writer.feed("A node is a process with a name [1][2]. A node has a name [2] and is a process [1].")
     writer.close()
     assert writer.shown.content == (
-        "A node is a process (from Page 1, Nodes). A node has a name (from Page 1, Nodes) "
+        "A node is a process with a name (from Page 1, Nodes). A node has a name (from Page 1, Nodes) "
         "and is a process (from Page 1, Nodes)."
     )
-    assert writer.shown.plain == "A node is a process [1][2]. A node has a name [2] and is a process [1]."
+    assert writer.shown.plain == "A node is a process with a name [1][2]. A node has a name [2] and is a process [1]."
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,8 @@ OURS, SPOT = "[Atlas](https://book.example/page-1)", "[Spot](https://book.exampl
         (f"Atlas weighs 89 kg {OURS}.", "Atlas weighs 89 kg [1]."),
         (f"Atlas weighs 89 kg. {OURS} The battery lasts one hour. {OURS}",
          "Atlas weighs 89 kg. [1] The battery lasts one hour. [1]"),
-        (f"Atlas weighs 89 kg {OURS}{SPOT}.", "Atlas weighs 89 kg [1][2]."),
+        (f"Atlas weighs 89 kg, and Spot 32 kg {OURS}{SPOT}.", "Atlas weighs 89 kg, and Spot 32 kg [1][2]."),
+        (f"Atlas weighs 89 kg {OURS}{SPOT}.", "Atlas weighs 89 kg [1]."),
     ],
 )  # fmt: skip
 def test_a_link_to_a_passage_cites_it_and_keeps_its_words_where_they_are_of_the_sentence(

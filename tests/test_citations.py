@@ -130,7 +130,8 @@ def test_a_megabyte_of_unfinished_markers_is_no_answer() -> None:
     ],
 )
 def test_a_marker_is_written_in_one_form(marker: str, resolved: str) -> None:
-    assert plain(f"A node is a process {marker}.") == f"A node is a process {resolved}."
+    said = "A node is a process, and a topic is a bus"
+    assert plain(f"{said} {marker}.") == f"{said} {resolved}."
 
 
 @pytest.mark.parametrize("marker", ["[9]", "[0]", "[3-8]", "[1000, 2000]"])

@@ -14,9 +14,7 @@ import pytest
 
 from cli.commands import COMMANDS
 from cli.parser import build_parser
-from rag.embedding import hosted_errors as hosted_faults
 from rag.errors import RATE_LIMIT_SECONDS, USER_MESSAGES
-from rag.model.endpoint_errors import codes
 from rag.settings import variables
 from tests.manual import DOCS, EVERYTHING, PAGES, ROOT, commands, raised_codes, section, sections, tokens
 
@@ -95,14 +93,14 @@ def _listed_codes() -> set[tuple[str | None, str]]:
 
 
 def test_every_code_of_an_error_is_listed_under_its_type() -> None:
-    raised = raised_codes() | codes() | hosted_faults.codes()
+    raised = raised_codes()
     listed = _listed_codes()
     assert not {(kind, code) for kind, code in raised if kind and (kind, code) not in listed}
     assert {code for _, code in raised} <= {code for _, code in listed}
 
 
 def test_no_code_is_listed_that_the_program_does_not_know() -> None:
-    known = {code for _, code in raised_codes() | codes() | hosted_faults.codes()}
+    known = {code for _, code in raised_codes()}
     assert {code for _, code in _listed_codes()} <= known
 
 

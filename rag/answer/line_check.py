@@ -20,7 +20,7 @@ from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
-_RELATED: Final = 0.34  # least share of the sentence's words in a passage that is cited beside a supporting one
+_RELATED: Final = 0.34  # least share of the sentence's words in a passage that adds to a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
@@ -97,21 +97,21 @@ class LineCheck:
         return found
 
     def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """What these passages say of the sentence; if one says it alone, unrelated ones get no quote."""
+        """What these passages say of the sentence; if one says it alone, those that add nothing get no quote."""
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
         each = [finding(sentence, [one], self._turn) for one in sources]
-        alone = {number: quote for one in each for number, quote in one.quotes.items()}
-        beside = [one for one in sources if one.number not in alone]
-        if alone and beside:
+        if alone := {number: quote for one in each for number, quote in one.quotes.items()}:
             wanted = read(sentence).whole.telling.keys()
-            beside = [one for one in beside if len(wanted & one.stated) >= _RELATED * max(1, len(wanted))]
-        quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
-        if alone:
+            lacking = wanted - frozenset[str]().union(*(self._sources[number].stated for number in alone))
+            adding = [one for one in sources if lacking & one.stated and one.number not in alone]
+            adding = [one for one in adding if len(wanted & one.stated) >= _RELATED * len(wanted)]
+            quotes = alone | {one.number: best_quote(sentence, one.text) for one in adding}
             return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
+        quotes = {one.number: best_quote(sentence, one.text) for one in sources}
         found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))

@@ -37,7 +37,7 @@ class Service:
         return f"{self.name} ({host(self.base_url)})" if self.base_url else self.name
 
 
-class _Kind(NamedTuple):
+class _HostedKind(NamedTuple):
     """The type of an error, the end of its code, whether the same request may succeed later, and a hint.
 
     {key}, {url} and {model} in a hint stand for the variables of the service.
@@ -50,22 +50,22 @@ class _Kind(NamedTuple):
 
 
 _AGAIN: Final = "Try again; if it keeps failing, look at the status page of the service."
-_NO_KEY: Final = _Kind("auth_error", "auth", False, "Check {key}, and that it belongs to {url}.")
-_TIMEOUT: Final = _Kind("retrieval_error", "timeout", True, _AGAIN)
-_SERVER: Final = _Kind("retrieval_error", "server", True, _AGAIN)
-_REFUSED: Final = _Kind("retrieval_error", "request", False, "Check {model} and {url}.")
+_NO_KEY: Final = _HostedKind("auth_error", "auth", False, "Check {key}, and that it belongs to {url}.")
+_TIMEOUT: Final = _HostedKind("retrieval_error", "timeout", True, _AGAIN)
+_SERVER: Final = _HostedKind("retrieval_error", "server", True, _AGAIN)
+_REFUSED: Final = _HostedKind("retrieval_error", "request", False, "Check {model} and {url}.")
 
-_REDIRECTED: Final = _Kind(
+_REDIRECTED: Final = _HostedKind(
     "retrieval_error", "redirected", False, "Set {url} to the address that answers itself, if you trust it."
 )
 
 _BY_STATUS: Final = {
     401: _NO_KEY,
-    403: _Kind("auth_error", "auth", False, "Check what {key} may do, and that it belongs to {url}."),
-    404: _Kind("retrieval_error", "not_found", False, "Check {model} and {url}."),
+    403: _HostedKind("auth_error", "auth", False, "Check what {key} may do, and that it belongs to {url}."),
+    404: _HostedKind("retrieval_error", "not_found", False, "Check {model} and {url}."),
     408: _TIMEOUT,
     409: _SERVER,
-    429: _Kind("rate_limit", "rate_limit", True, "Wait a moment; if it keeps failing, check the quota of {key}."),
+    429: _HostedKind("rate_limit", "rate_limit", True, "Wait a moment; if it keeps failing, check the quota of {key}."),
     498: _NO_KEY,
     501: _REFUSED,  # not implemented, which lasts
     504: _TIMEOUT,
@@ -78,23 +78,23 @@ _BY_CLASS: Final = (
     ({"TimeoutException", "APITimeoutError", "TimeoutError"}, _TIMEOUT, "{place} did not answer in time."),
     (
         {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError", "UnicodeEncodeError"},
-        _Kind("retrieval_error", "request", False, "Look for stray characters in {key} and {url}."),
+        _HostedKind("retrieval_error", "request", False, "Look for stray characters in {key} and {url}."),
         "{place} cannot be called with this key and address.",
     ),
     (
         {"TransportError", "APIConnectionError", "StreamError", "OSError"},
-        _Kind("retrieval_error", "unreachable", True, "Check the network, and {url} if it is set."),
+        _HostedKind("retrieval_error", "unreachable", True, "Check the network, and {url} if it is set."),
         "the connection to {place} failed.",
     ),
     (
         {"ApiError", "ParsingError", "APIError", "HTTPError"}
         | {"ValueError", "TypeError", "AttributeError", "LookupError", "AssertionError"}
         | {"ArithmeticError", "RecursionError"},  # a number or a nesting beyond what Python can read
-        _Kind("retrieval_error", "response", False, "Check {url}: it must be the address of such a service."),
+        _HostedKind("retrieval_error", "response", False, "Check {url}: it must be the address of such a service."),
         "{place} sent something unreadable.",
     ),
 )
-_FAILED: Final = _Kind("retrieval_error", "failed", False, "Try again; report it if it keeps failing.")
+_FAILED: Final = _HostedKind("retrieval_error", "failed", False, "Try again; report it if it keeps failing.")
 _FAILURES: Final[dict[Part, str]] = {"embedding": "Embedding failed", "rerank": "Reranking failed"}
 
 
@@ -129,13 +129,7 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
     )
 
 
-def codes() -> set[tuple[ErrorType, str]]:
-    """Every pair of type and code that `hosted_error` can make."""
-    kinds = [*_BY_STATUS.values(), *(kind for _, kind, _ in _BY_CLASS), _REFUSED, _REDIRECTED, _FAILED]
-    return {(kind.error_type, f"{part}_{kind.ending}") for kind in kinds for part in _FAILURES}
-
-
-def _by_class(failure: Exception, service: Service) -> tuple[_Kind, str]:
+def _by_class(failure: Exception, service: Service) -> tuple[_HostedKind, str]:
     names = {base.__name__ for base in type(behind(failure)).__mro__}
     for known, kind, message in _BY_CLASS:
         if names & known:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestFailure
 from rag.ingest.source_files import witness_stamp, witnessed
 from rag.ingest.sources.opened_source import is_address
-from rag.system.files import Stamp, private_folder, stamp
+from rag.system.files import Stamp, private_folder, stamp, write_private
 
 _CODE: Final = Path(__file__).parent
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -172,12 +171,9 @@ class SourceMemory:
             "pages": [[one.path, one.url, one.sha256, (one.source, one.path) in empty] for one in result.documents],
             "seen": read.seen,
         }
-        file = self._file(source, options)
         with suppress(OSError, ValueError):
             private_folder(self._folder)
-            fresh = file.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(kept), "utf-8")
-            fresh.replace(file)
+            write_private(self._file(source, options), json.dumps(kept))
 
     def _file(self, source: str, options: str) -> Path:
         key = json.dumps([str(Path(source).expanduser().absolute()), options])

@@ -275,9 +275,4 @@ def _converter() -> Any:
             address = f"<{target}>" if re.search(r"[\s()]", target) else target
             return f"{start}[{words}]({address}){end}"
 
-    return Converter(
-        bullets="-",
-        newline_style="backslash",
-        table_infer_header=True,
-        heading_style="atx",
-    )
+    return Converter(bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx")

@@ -19,15 +19,7 @@ from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, So
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
-from rag.ingest.report import (
-    STEPS,
-    ChunkCounts,
-    DocumentCounts,
-    IngestFailure,
-    IngestProgress,
-    IngestReport,
-    Step,
-)
+from rag.ingest.report import STEPS, ChunkCounts, DocumentCounts, IngestFailure, IngestProgress, IngestReport, Step
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory

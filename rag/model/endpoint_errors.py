@@ -26,7 +26,7 @@ class RequestInfo(NamedTuple):
     options: frozenset[str] = frozenset()
 
 
-class _Kind(NamedTuple):
+class _ModelKind(NamedTuple):
     """The type and code of an error, whether the same request may succeed later, and the key of its hint."""
 
     error_type: ErrorType
@@ -35,29 +35,29 @@ class _Kind(NamedTuple):
     hint: str = ""
 
 
-_BAD_REQUEST: Final = _Kind("invalid_input", "bad_request", hint="model")
-_BY_STATUS: Final[dict[int, _Kind]] = {
+_BAD_REQUEST: Final = _ModelKind("invalid_input", "bad_request", hint="model")
+_BY_STATUS: Final[dict[int, _ModelKind]] = {
     400: _BAD_REQUEST,
-    401: _Kind("auth_error", "wrong_key", hint="key"),
-    402: _Kind("api_error", "quota", hint="credit"),
-    403: _Kind("auth_error", "forbidden", hint="key"),
-    404: _Kind("api_error", "model_not_found", hint="name"),
-    408: _Kind("api_error", "timeout", retryable=True, hint="later"),
-    409: _Kind("api_error", "conflict", retryable=True, hint="later"),
-    413: _Kind("context_overflow", "too_large", hint="shorter"),
+    401: _ModelKind("auth_error", "wrong_key", hint="key"),
+    402: _ModelKind("api_error", "quota", hint="credit"),
+    403: _ModelKind("auth_error", "forbidden", hint="key"),
+    404: _ModelKind("api_error", "model_not_found", hint="name"),
+    408: _ModelKind("api_error", "timeout", retryable=True, hint="later"),
+    409: _ModelKind("api_error", "conflict", retryable=True, hint="later"),
+    413: _ModelKind("context_overflow", "too_large", hint="shorter"),
     422: _BAD_REQUEST,
-    429: _Kind("rate_limit", "rate_limit", retryable=True, hint="limits"),
+    429: _ModelKind("rate_limit", "rate_limit", retryable=True, hint="limits"),
 }
-_SERVER: Final = _Kind("api_error", "server_error", retryable=True, hint="later")
+_SERVER: Final = _ModelKind("api_error", "server_error", retryable=True, hint="later")
 _NOT_IMPLEMENTED: Final = 501  # of all failures of a server, the one that lasts
-_REDIRECTED: Final = _Kind("api_error", "redirected", hint="redirect")
-_OTHER_STATUS: Final = _Kind("api_error", "unexpected_status", hint="address")
-_OVERFLOW: Final = _Kind("context_overflow", "context_length", hint="shorter")
-_FILTER: Final = _Kind("invalid_input", "content_filter", hint="rephrase")
-_QUOTA: Final = _Kind("rate_limit", "quota", hint="credit")
-_TIMEOUT: Final = _Kind("api_error", "timeout", retryable=True, hint="later")
-_UNREACHABLE: Final = _Kind("api_error", "unreachable", retryable=True, hint="address")
-_UNREADABLE: Final = _Kind("api_error", "bad_response", hint="address")
+_REDIRECTED: Final = _ModelKind("api_error", "redirected", hint="redirect")
+_OTHER_STATUS: Final = _ModelKind("api_error", "unexpected_status", hint="address")
+_OVERFLOW: Final = _ModelKind("context_overflow", "context_length", hint="shorter")
+_FILTER: Final = _ModelKind("invalid_input", "content_filter", hint="rephrase")
+_QUOTA: Final = _ModelKind("rate_limit", "quota", hint="credit")
+_TIMEOUT: Final = _ModelKind("api_error", "timeout", retryable=True, hint="later")
+_UNREACHABLE: Final = _ModelKind("api_error", "unreachable", retryable=True, hint="address")
+_UNREADABLE: Final = _ModelKind("api_error", "bad_response", hint="address")
 
 # Error codes in a stream that began with status 200, and the status that each stands for.
 _STATUS_OF_CODE: Final = {
@@ -82,7 +82,7 @@ _STATUS_OF_CODE: Final = {
 }
 
 # By class name, so that the libraries, such as a client's HTTP library, need not be imported.
-_BY_CLASS: Final[dict[str, _Kind]] = {
+_BY_CLASS: Final[dict[str, _ModelKind]] = {
     "ContextOverflowError": _OVERFLOW,
     "ModelAuthenticationError": _BY_STATUS[401],
     "ModelPermissionDeniedError": _BY_STATUS[403],
@@ -95,20 +95,20 @@ _BY_CLASS: Final[dict[str, _Kind]] = {
     "ContentFilterFinishReasonError": _FILTER,
     "OpenAIRefusalError": _FILTER,
     "OpenAIModerationError": _FILTER,
-    "LengthFinishReasonError": _Kind("api_error", "empty_answer"),
+    "LengthFinishReasonError": _ModelKind("api_error", "empty_answer"),
     "APIResponseValidationError": _UNREADABLE,
     "APITimeoutError": _TIMEOUT,
     "APIConnectionError": _UNREACHABLE,
     "InternalServerError": _SERVER,
     "TimeoutException": _TIMEOUT,  # of httpx, and of its successor httpx2
-    "UnsupportedProtocol": _Kind("api_error", "unreachable", hint="address"),
-    "InvalidURL": _Kind("api_error", "unreachable", hint="address"),
-    "LocalProtocolError": _Kind("api_error", "unreachable", hint="address"),
+    "UnsupportedProtocol": _ModelKind("api_error", "unreachable", hint="address"),
+    "InvalidURL": _ModelKind("api_error", "unreachable", hint="address"),
+    "LocalProtocolError": _ModelKind("api_error", "unreachable", hint="address"),
     "TransportError": _UNREACHABLE,
     "DecodingError": _UNREADABLE,
     "TooManyRedirects": _UNREADABLE,
     "OutputParserException": _UNREADABLE,
-    "EndlessResponseError": _Kind("api_error", "endless_answer", hint="address"),
+    "EndlessResponseError": _ModelKind("api_error", "endless_answer", hint="address"),
     "TimeoutError": _TIMEOUT,
     "OSError": _UNREACHABLE,
     "ValueError": _UNREADABLE,
@@ -130,7 +130,7 @@ _MESSAGES_WITHOUT_STATUS: Final = {
 }
 # OpenRouter rejects an unknown option with 404, llama.cpp with 500 or 501, others with 400 or 422.
 _REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
-_UNKNOWN: Final = _Kind("api_error", "model")
+_UNKNOWN: Final = _ModelKind("api_error", "model")
 # For a chat model that the caller brought, whose configuration is the caller's.
 _REPHRASE: Final = "Ask in other words."
 _HINTS_FOR_GIVEN: Final = {
@@ -171,12 +171,6 @@ def model_error(failure: BaseException, asked: RequestInfo | None = None) -> Ask
     if isinstance(error, OptionRefusedError):
         error.option = option or ""
     return error
-
-
-def codes() -> set[tuple[ErrorType, str]]:
-    """Every pair of error type and code that `model_error` can give."""
-    kinds = [*_BY_STATUS.values(), *_BY_CLASS.values(), _SERVER, _OTHER_STATUS, _REDIRECTED, _QUOTA, _UNKNOWN]
-    return {(kind.error_type, kind.code) for kind in kinds}
 
 
 def behind(failure: BaseException) -> BaseException:
@@ -242,7 +236,7 @@ def _status(failure: BaseException) -> int | None:
     return None
 
 
-def _kind(failure: BaseException, status: int | None) -> _Kind:
+def _kind(failure: BaseException, status: int | None) -> _ModelKind:
     kinds = type(behind(failure)).__mro__
     named = next((_BY_CLASS[cls.__name__] for cls in kinds if cls.__name__ in _BY_CLASS), None)
     if status is None and not getattr(failure, "body", None):
@@ -263,7 +257,7 @@ def _kind(failure: BaseException, status: int | None) -> _Kind:
     return _BY_STATUS.get(status) or (_SERVER if status >= 500 and status != _NOT_IMPLEMENTED else _OTHER_STATUS)
 
 
-def _message(failure: BaseException, kind: _Kind, status: int | None, asked: RequestInfo) -> str:
+def _message(failure: BaseException, kind: _ModelKind, status: int | None, asked: RequestInfo) -> str:
     if kind.code in _MESSAGES:
         return _MESSAGES[kind.code]
     if status is not None and kind is _REDIRECTED:

@@ -23,10 +23,7 @@ _STANDARD: Final = {
         "max_tokens": "gen_ai.request.max_tokens",
     },
 }
-_EVERYWHERE: Final = {
-    "input_tokens": "gen_ai.usage.input_tokens",
-    "output_tokens": "gen_ai.usage.output_tokens",
-}
+_EVERYWHERE: Final = {"input_tokens": "gen_ai.usage.input_tokens", "output_tokens": "gen_ai.usage.output_tokens"}
 
 
 class RunSpans(RunObserver):

@@ -196,7 +196,7 @@ def least_worth(passages: Sequence[Passage]) -> Passage:
 
 def passages_cost(passages: Sequence[Passage]) -> int:
     """Tokens that passages take in a prompt, with their headers."""
-    return sum(_cost(*_texts(passage)) for passage in passages)
+    return sum(_cost(passage.text, passage.breadcrumb) for passage in passages)
 
 
 def check_system(system: str, profile: str, budget: BudgetSection | None) -> None:
@@ -234,10 +234,6 @@ def trim_history(history: Sequence[AnsweredQuestion], budget: int) -> list[Answe
 
 def _cost(*texts: str) -> int:
     return sum(estimate_tokens(text) for text in texts) + _OVERHEAD
-
-
-def _texts(passage: Passage) -> tuple[str, str]:
-    return passage.text, passage.breadcrumb
 
 
 def _worth(passage: Passage) -> tuple[float, int]:

@@ -30,7 +30,7 @@ def _make(path: Path) -> None:
 
 def write_private(path: Path, text: str) -> None:
     """Replace a file in one step by one that only its owner can read."""
-    new = path.with_suffix(".new")
+    new = path.with_name(f"{path.name}.{os.getpid()}")  # another process may be writing it too
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     new.replace(path)

@@ -18,8 +18,6 @@ from rag.validation import allowed
 from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
 
-_DEEPEST: Final = 64  # levels of nesting in a body
-
 
 def hosting_of(request: Request) -> Hosting:
     hosting: Hosting = request.app.state.hosting

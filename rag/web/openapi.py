@@ -38,10 +38,7 @@ def description(context_type: type[BaseModel], profiles: Sequence[str]) -> Schem
     return {
         "openapi": "3.1.0",
         "info": {"title": "askbook", "version": "1", "description": "Ask a book and see the proof of each answer."},
-        "components": {
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": _ERROR},
-        },
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}, "schemas": {"Error": _ERROR}},
         "security": [{"key": []}, {}],
         "paths": _paths(_options(context_type, profiles), profiles),
     }

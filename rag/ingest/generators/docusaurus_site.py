@@ -15,12 +15,7 @@ from rag.ingest.generators.js_literals import js_objects
 from rag.ingest.source_files import read_inside, resolved
 
 _INCLUDE: Final = ("**/*.{md,mdx}",)
-_EXCLUDE: Final = (
-    "**/_*.{js,jsx,ts,tsx,md,mdx}",
-    "**/_*/**",
-    "**/*.test.{js,jsx,ts,tsx}",
-    "**/__tests__/**",
-)
+_EXCLUDE: Final = ("**/_*.{js,jsx,ts,tsx,md,mdx}", "**/_*/**", "**/*.test.{js,jsx,ts,tsx}", "**/__tests__/**")
 _CHOSEN: Final = (("include", _INCLUDE), ("exclude", _EXCLUDE))
 _DEEPEST: Final = 20  # categories in categories
 _FILES_DEEP: Final = 4  # files that name each other

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from html import unescape
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
@@ -35,7 +35,6 @@ from rag.ingest.tags import strip_tags
 from rag.ingest.titles import readable, without_number
 
 GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
-GENERATORS: Final = get_args(GeneratorName)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})

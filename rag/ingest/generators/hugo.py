@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.anchors import HeadingText, goldmark_anchors
-from rag.ingest.generators.config_files import (
-    as_text,
-    config_options,
-    is_false,
-    is_true,
-    listed,
-    mapping,
-    option,
-)
+from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true, listed, mapping, option
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
 from rag.ingest.includes import Includes

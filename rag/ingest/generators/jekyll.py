@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urljoin
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -44,7 +43,7 @@ class Jekyll(Generator):
     name = "jekyll"
     configurations = ("_config.yml", "_config.yaml")
     title_options = (("title",), ("name",))
-    _redirects: Mapping[str, PageFile] = MappingProxyType({})
+    _redirects: dict[str, PageFile]
 
     sign = (
         "a tag of Liquid or kramdown",

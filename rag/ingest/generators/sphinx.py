@@ -113,10 +113,7 @@ class Sphinx(Generator):
         return f"/{posixpath.splitext(self.inner(page.file))[0]}.html"
 
     def usual_title(self, page: PageFile) -> str:
-        return self._title(page) or super().usual_title(page)
-
-    def _title(self, page: PageFile) -> str:
-        return _first_title(page.body)
+        return _first_title(page.body) or super().usual_title(page)
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, PageFile]]:
@@ -139,7 +136,7 @@ class Sphinx(Generator):
     def document(self, page: PageFile, name: str) -> tuple[str, str] | None:
         """The title and the address of the page that a path without its ending names."""
         target = self.target(page, name)
-        return (self._title(target) or name, self.url(target)) if target else None
+        return (_first_title(target.body) or name, self.url(target)) if target else None
 
     def external(self, role: str, target: str) -> tuple[str, str] | None:
         """The words and the address of a role that `extlinks` in the configuration makes a link."""

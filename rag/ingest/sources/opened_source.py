@@ -35,11 +35,7 @@ _USER_INFO: Final = re.compile(r"(?<=://)[^/@\s]*@")
 
 @contextmanager
 def opened_source(
-    source: Path | str,
-    *,
-    skip: Collection[str],
-    selection: Selection,
-    watch: Callable[[int, int], None] | None = None,
+    source: Path | str, *, skip: Collection[str], selection: Selection, watch: Callable[[int, int], None] | None = None
 ) -> Iterator[SourceFiles]:
     """The files of a source, which may be deleted afterwards. `watch(done, known)` counts the pages of a site.
 
