@@ -17,7 +17,7 @@ from rag.index.edge_files import NamedLock
 from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
 from rag.services import build_services
 from rag.settings import Settings
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder
 
 
 class Behind:
