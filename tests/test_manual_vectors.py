@@ -126,7 +126,7 @@ async def test_a_manual_that_has_not_changed_is_not_ingested_again(
         await index_manual(index, embedder, sparse, Behind(), stamp=tmp_path / "stamp")
 
     await start()
-    monkeypatch.setattr("rag.ingest.ingestion.ingest", _not_now)
+    monkeypatch.setattr("rag.ingest.ingestion.Ingestion.run", _not_now)
     await start()
     (docs / "page.md").write_text("# Widgets\n\nA widget is a large part that turns a shaft.\n")
     with pytest.raises(StartedError):
