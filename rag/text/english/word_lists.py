@@ -90,3 +90,6 @@ _WORKS: Final = rf"{_WORK}(?:; ?{_WORK}){{0,5}}"
 WORKS: Final = rf"(?:see |cf\. )?{_WORKS}"
 WORKS_IN_PARENTHESES: Final = rf"(?:see |cf\. |e\.g\.,? )?{_WORKS}"
 SEE: Final = "(?:see )?"
+_SCHEMES: Final = ("sip", "sips", "tel", "callto", "skype", "xmpp")  # of addresses without slashes
+SCHEMES: Final = "|".join(_SCHEMES)
+AFTER_SCHEME: Final = "|".join(rf"(?<=\b{one}:)" for one in _SCHEMES)
