@@ -28,7 +28,8 @@ _BLOCK_TAG: Final = re.compile(
 _TAGS: Final = re.compile(rf"(?P<before>[ \t]*)(?P<tags>[{_TAG}{_BREAK}]+)(?P<after>[ \t]*)(?=(?P<word>[\w(\[“\"'`])?)")
 _REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
-    f"[ \t]*(?:\\((?:\\w+[ \t])?(?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
+    f"[ \t]*(?:\\((?:\\w+[ \t])?(?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)"
+    f"|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
 # A hole in a list with commas: its last element, or its first in brackets.
 _LISTED: Final = re.compile(

@@ -111,7 +111,8 @@ SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s
 REFERS: Final = r"[ \t]*[,;(–—-][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*"
 # A word that needs what is removed behind it, but in "(see ...)" and ", see ...", which are removed with it.
 NEEDS_OBJECT: Final = re.compile(
-    r"(?:(?<![,;(–—-][ \t])(?<![,;(–—-])\b(?:at|by|call|contact|for|from|in|into|is|are|of|on|open|see|through|to|under|via|visit|with)"
+    r"(?:(?<![,;(–—-][ \t])(?<![,;(–—-])\b"
+    r"(?:at|by|call|contact|for|from|in|into|is|are|of|on|open|see|through|to|under|via|visit|with)"
     r"(?:[ \t]the)?|\w:)[ \t*_]*\Z",
     re.IGNORECASE,
 )
