@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -37,7 +37,7 @@ from rag.prompt.prompts import check_system, system_prompt
 from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.retriever import Retriever
 from rag.settings import Settings
-from rag.system.private_files import close_to_others
+from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
 
 if TYPE_CHECKING:
@@ -49,19 +49,14 @@ Progress = Callable[[int, int], None]
 
 
 class _Kept(NamedTuple):
-    """The parts of a profile, its files, and their times and sizes when they were read."""
+    """The parts of a profile, its files, and their stamps when they were read."""
 
     parts: Parts
     files: tuple[Path, ...]
-    stamp: tuple[tuple[int, int], ...]
+    stamps: list[Stamp | None]
 
 
-def _stamp(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
-    """When the files were last changed, in nanoseconds, and their bytes; a missing file has zeros."""
-    stats = [path.stat() if path.exists() else None for path in files]
-    return tuple((found.st_mtime_ns, found.st_size) if found else (0, 0) for found in stats)
-
-
+@dataclass(eq=False, repr=False)
 class LiveServices:
     """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
@@ -69,43 +64,32 @@ class LiveServices:
     the models are the same, so that a process loads each model once.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        profile: Profile,
-        embedder: Embedder,
-        index: ChunkIndex,
-        reranker: Reranker | None = None,
-        judge: Judge | None = None,
-        given: Given = NOTHING_GIVEN,
-        beside: LiveServices | None = None,
-    ) -> None:
-        self.settings = settings
-        self._beside = beside
-        self.embedder = embedder
-        self.reranker = reranker
-        self.judge = judge
+    settings: Settings
+    profile: Profile
+    embedder: Embedder
+    index: ChunkIndex
+    reranker: Reranker | None = None
+    judge: Judge | None = None
+    given: Given = NOTHING_GIVEN
+    beside: LiveServices | None = None
+
+    def __post_init__(self) -> None:
         self.sparse: SparseEncoder = Bm25Encoder()
-        self._index = index
         self._replaced: list[Parts] = []
         self._closed_later: list[ChunkIndex] = []  # a turn may still be searching them
-        self._given = given
-        self._default_profile = profile.name
-        self._offered = settings.model_names
-        files = profile_files(settings, profile.name)
-        self._parts = {profile.name: _Kept(self._build(profile.in_environment(settings)), files, _stamp(files))}
-
-    @property
-    def index(self) -> ChunkIndex:
-        """The index of the book."""
-        return self._index
+        self._offered = self.settings.model_names
+        name = self.profile.name
+        files = profile_files(self.settings, name)
+        self._parts = {
+            name: _Kept(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
+        }
 
     @property
     def embedding(self) -> Embedding | None:
         """Which model the embedder is; None for one that the caller brought."""
-        if self._given.embeddings is not None and self.index.collection != MANUAL:
+        if self.given.embeddings is not None and self.index.collection != MANUAL:
             return None
-        profile = profile_of(self.settings, self._default_profile)
+        profile = profile_of(self.settings, self.profile.name)
         return embedding_of(self.settings, profile, self.index.collection)
 
     @cached_property
@@ -113,20 +97,20 @@ class LiveServices:
         """The book's embedder if it runs in this process, else the local one."""
         if is_local(self.embedder):
             return self.embedder
-        if self._beside is not None:
-            return self._beside.local_embedder
+        if self.beside is not None:
+            return self.beside.local_embedder
         return build_embedder(self.settings, collection=MANUAL)
 
     def parts(self, profile: str | None) -> Parts:
         """The parts of a profile, built again when a file of it has changed. Raises `UsageError` for a broken one."""
-        name = profile or self._default_profile
+        name = profile or self.profile.name
         kept = self._parts.get(name)
-        if kept is None or kept.stamp != _stamp(kept.files):
+        if kept is None or kept.stamps != [*map(stamp, kept.files)]:
             files = profile_files(self.settings, name)
-            stamp = _stamp(files)  # before they are read: a change meanwhile is seen the next time
+            stamps = [*map(stamp, files)]  # before they are read: a change meanwhile is seen the next time
             parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
-            self._parts[name] = kept = _Kept(parts, files, stamp)
+            self._parts[name] = kept = _Kept(parts, files, stamps)
         return kept.parts
 
     def offer_model(self, name: str) -> None:
@@ -137,17 +121,17 @@ class LiveServices:
 
     async def turn_to(self, collection: str) -> None:
         """Answer from another book from now on. Turns in progress keep the book that they began with."""
-        profile = await asyncio.to_thread(profile_of, self.settings, self._default_profile)
-        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self._given)
+        profile = await asyncio.to_thread(profile_of, self.settings, self.profile.name)
+        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.given)
         self._replaced += [kept.parts for kept in self._parts.values()]
-        self._closed_later.append(self._index)
-        self.embedder, self._index, self._parts = fresh.embedder, fresh.index, fresh._parts
+        self._closed_later.append(self.index)
+        self.embedder, self.index, self._parts = fresh.embedder, fresh.index, fresh._parts
         vars(self).pop("local_embedder", None)
 
     async def aclose(self) -> None:
         for index in self._closed_later:
             await index.aclose()
-        if self._given.qdrant_client is None:
+        if self.given.qdrant_client is None:
             await self.index.aclose()
         for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
             if parts.model is not None and not parts.given:
@@ -155,9 +139,9 @@ class LiveServices:
 
     def _build(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
-        if self._given.model is not None:
-            changed = profile_of_given(profile, self._given.model)
-            return self._parts_of(changed, Answerer(self._given.model, changed.model.name, None), "")
+        if self.given.model is not None:
+            changed = profile_of_given(profile, self.given.model)
+            return self._parts_of(changed, Answerer(self.given.model, changed.model.name, None), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
@@ -180,18 +164,18 @@ class LiveServices:
             models=self._offered,
             english_only=answerer.quoter is not None
             and self.settings.agent_score_threshold is None
-            and (self.embedder.model_id, self._given.retriever) == (PACKAGED, None),
+            and (self.embedder.model_id, self.given.retriever) == (PACKAGED, None),
         )
 
     def _searcher(self, profile: Profile, tool_name: str) -> Searcher:
-        if self._given.retriever is not None and isinstance(self.index, SeenPassages):
-            return GivenRetriever(self._given.retriever, self.embedder, self.index, tool_name)
+        if self.given.retriever is not None and isinstance(self.index, SeenPassages):
+            return GivenRetriever(self.given.retriever, self.embedder, self.index, tool_name)
         owner = owner_of(self.index.collection, profile)
         return Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
 
     def _searched_with(self, profile: Profile) -> str:
-        if self._given.retriever is not None:
-            return f"{type(self._given.retriever).__name__}, the retriever that was given"
+        if self.given.retriever is not None:
+            return f"{type(self.given.retriever).__name__}, the retriever that was given"
         text = f"{self.embedder.model_id} {place_of(self.embedder)}"
         if self.reranker is not None:
             text += f", reranked by {self.reranker.model_id} {place_of(self.reranker)}"

@@ -27,7 +27,6 @@ from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
-from rag.ingest.ingestion import ingest
 from rag.search.given_retriever import SeenPassages, chunk_of, score_of
 from rag.search.retriever import as_retriever
 from rag.settings import Settings
@@ -35,6 +34,7 @@ from state import Context
 from tests.command_line import QUESTION
 from tests.fakes import AT_ONCE, FakeVectors, ScriptedModel, tool_call
 from tests.homes import copied
+from tests.ingesting import ingest
 
 ANSWER = "Every widget has exactly four teeth [1]."
 

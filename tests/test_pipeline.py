@@ -13,10 +13,10 @@ import pytest
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestReport
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
+from tests.ingesting import ingest
 
 BATCH = FakeEmbedder.batch_size
 

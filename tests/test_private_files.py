@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder, write_private
 from tests.command_line import QUESTION, CommandLine
 
 
@@ -49,3 +49,12 @@ def test_a_folder_that_is_used_for_more_keeps_its_permissions(tmp_path: Path, mo
     for folder in (sticky, link, above, Path()):
         private_folder(folder)
     assert [mode(path) for path in (sticky, target, above, above / "here")] == [0o1777, 0o777, 0o777, 0o777]
+
+
+def test_a_private_file_is_replaced_whole_and_no_file_beside_it_is_touched(tmp_path: Path) -> None:
+    path, beside = tmp_path / "notes.json", tmp_path / "notes.new"
+    beside.write_text("of another process, which writes its own notes")
+    write_private(path, "old")
+    write_private(path, "new")
+    assert (path.read_text(), mode(path), beside.read_text()[:10]) == ("new", 0o600, "of another")
+    assert sorted(tmp_path.iterdir()) == [path, beside]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -18,9 +17,9 @@ from rag.errors import SourceFailedError, UsageError
 from rag.ingest.loaders import VERSION, LoadResult, load_source
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestFailure
-from rag.ingest.source_files import Stamp, stamp, witnessed
+from rag.ingest.source_files import witness_stamp, witnessed
 from rag.ingest.sources.opened_source import is_address
-from rag.system.private_files import private_folder
+from rag.system.files import Stamp, private_folder, stamp, write_private
 
 _CODE: Final = Path(__file__).parent
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -140,7 +139,7 @@ class ReadSource(NamedTuple):
     """A source that was read, and the files and folders that were looked at."""
 
     result: LoadResult
-    seen: Mapping[str, Stamp]
+    seen: Mapping[str, Stamp | None]
 
 
 class SourceMemory:
@@ -154,7 +153,7 @@ class SourceMemory:
         try:
             kept = json.loads(self._file(source, options).read_text("utf-8"))
             stamps = {Path(path): seen and tuple(seen) for path, seen in kept["seen"].items()}
-            if kept["code"] != _code() or any(stamp(path) != seen for path, seen in stamps.items()):
+            if kept["code"] != _code() or any(witness_stamp(path) != seen for path, seen in stamps.items()):
                 return None
             summary, pages = kept["summary"], kept["pages"]
             name = summary["source"]
@@ -172,12 +171,9 @@ class SourceMemory:
             "pages": [[one.path, one.url, one.sha256, (one.source, one.path) in empty] for one in result.documents],
             "seen": read.seen,
         }
-        file = self._file(source, options)
         with suppress(OSError, ValueError):
             private_folder(self._folder)
-            fresh = file.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(kept), "utf-8")
-            fresh.replace(file)
+            write_private(self._file(source, options), json.dumps(kept))
 
     def _file(self, source: str, options: str) -> Path:
         key = json.dumps([str(Path(source).expanduser().absolute()), options])

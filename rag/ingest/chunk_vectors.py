@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 import threading
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.book import Chunk, Point
+from rag.embedding.vector_cache import text_key
 from rag.errors import AskbookError
 from rag.ingest.report import IngestReport
 from rag.ports import Embedder, SparseEncoder, VectorCache
@@ -55,7 +55,7 @@ class ChunkVectors:
             texts = {begin + i: one.embedded_text for i, one in enumerate(chunks[begin : begin + BATCH])}
             known = self._cache.get(self._embedder.model_id, list(dict.fromkeys(texts.values()))).keys()
             for place, text in texts.items():
-                key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+                key = text_key(text)
                 if text not in known and key not in seen:
                     self.missing.append(place)
                     seen.add(key)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
 from rag.errors import RetrievalError, UsageError
@@ -30,32 +30,6 @@ MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 EVERY: Final = 0.1  # seconds between two reports about a step
 
 Watch = Callable[[IngestProgress], None]
-
-
-async def ingest(
-    sources: Sequence[Path | str],
-    *,
-    index: ChunkIndex,
-    embedder: Embedder,
-    sparse: SparseEncoder,
-    vectors: VectorCache,
-    progress: Callable[[int, int], None] | None = None,
-    watch: Watch | None = None,
-    memory: SourceMemory | None = None,
-    **options: Any,
-) -> IngestReport:
-    """All steps of an `Ingestion` in one call, with the fields of `IngestOptions`. `progress` counts embedded texts."""
-
-    def watched(step: IngestProgress) -> None:
-        if watch:
-            watch(step)
-        if progress and step.step == "embed" and step.waiting is None:
-            progress(step.done, step.total)
-
-    given = IngestOptions(**options)
-    return await Ingestion(
-        sources, given, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched, memory=memory
-    ).run()
 
 
 class _UnreadPageError(Exception):

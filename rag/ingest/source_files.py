@@ -19,6 +19,7 @@ from rag.errors import SourceFailedError, UsageError
 from rag.ingest.formats.file_format import LARGEST, decoded
 from rag.ingest.formats.known_formats import BY_SUFFIX
 from rag.ingest.patterns import EVERYTHING, Selection
+from rag.system.files import Stamp, stamp
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
@@ -67,15 +68,14 @@ class SourceFiles:
         return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
 
-Stamp = tuple[int, int, int, int] | None  # inode, size, time of change of the content and of the file; None: no file
 _KIND: Final = "?"  # in place of a name: whether the path is a folder; what is in it does not count
-_witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", default=None)
+_witness: Final[ContextVar[dict[str, Stamp | None] | None]] = ContextVar("witness", default=None)
 
 
 @contextmanager
-def witnessed() -> Iterator[dict[str, Stamp]]:
+def witnessed() -> Iterator[dict[str, Stamp | None]]:
     """Note the stamp of every file and folder that is read or looked for. If none changes, the book is the same."""
-    seen: dict[str, Stamp] = {}
+    seen: dict[str, Stamp | None] = {}
     token = _witness.set(seen)
     try:
         yield seen
@@ -83,21 +83,20 @@ def witnessed() -> Iterator[dict[str, Stamp]]:
         _witness.reset(token)
 
 
-def stamp(path: Path) -> Stamp:
-    """What distinguishes a file or folder from any that may replace it later."""
+def witness_stamp(path: Path) -> Stamp | None:
+    """The stamp of a path that `witnessed` noted."""
+    if path.name != _KIND:
+        return stamp(path)
     try:
-        if path.name == _KIND:
-            return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
-        status = path.stat()
+        return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
     except (OSError, ValueError):
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _note(path: Path) -> None:
     seen = _witness.get()
     if seen is not None and (name := str(path)) not in seen:
-        seen[name] = stamp(path)
+        seen[name] = witness_stamp(path)
 
 
 def source_files(

@@ -8,7 +8,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -46,6 +46,7 @@ _URLS: Final = ("url", "link", "source", "file_path")
 _REMEMBERED: Final = 5_000  # passages; the last ones that were found
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class GivenRetriever:
     """A `rag.ports.Searcher` over a LangChain retriever.
 
@@ -54,11 +55,10 @@ class GivenRetriever:
     conversation the contexts and the rewrite are searched as well, and each adds what the question did not find.
     """
 
-    def __init__(self, retriever: BaseRetriever, embedder: Embedder, seen: SeenPassages, tool_name: str) -> None:
-        self._retriever = retriever
-        self._embedder = embedder
-        self._seen = seen
-        self._tool_name = tool_name
+    retriever: BaseRetriever
+    embedder: Embedder
+    seen: SeenPassages
+    tool_name: str
 
     async def retrieve(
         self,
@@ -84,8 +84,8 @@ class GivenRetriever:
         ]
         kept = [candidate for candidate in candidates if candidate.outcome == "kept"]
         passages = [chunks[c.chunk_id][0].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
-        self._seen.remember(chunk for chunk, _ in chunks.values())
-        retrieval = retrieval_of(self._tool_name, question, where, passages, len(candidates), started)
+        self.seen.remember(chunk for chunk, _ in chunks.values())
+        retrieval = retrieval_of(self.tool_name, question, where, passages, len(candidates), started)
         kinds, queries = zip(*texts, strict=True)
         trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
         return Found(passages, retrieval, trace)
@@ -96,14 +96,14 @@ class GivenRetriever:
 
     async def _ask(self, query: str) -> list[tuple[Chunk, float | None]]:
         try:
-            documents = await self._retriever.ainvoke(query)
+            documents = await self.retriever.ainvoke(query)
         except AskbookError:
             raise
         except Exception as failure:  # of any retriever; its text may hold a key
-            name = type(self._retriever).__name__
+            name = type(self.retriever).__name__
             raise RetrievalError("retriever", f"{name} raised {type(failure).__name__}.", retryable=True) from None
         if not isinstance(documents, list) or not all(hasattr(document, "page_content") for document in documents):
-            name = type(self._retriever).__name__
+            name = type(self.retriever).__name__
             raise RetrievalError("retriever", f"{name} returned something that is not a list of LangChain's Documents.")
         return [(chunk_of(document), score_of(document.metadata)) for document in documents if document.page_content]
 
@@ -113,8 +113,8 @@ class GivenRetriever:
         return [next(computed) if score is None else score for _, score in found]
 
     def _cosines(self, question: str, texts: list[str]) -> list[float]:
-        asked = self._embedder.embed_query(question)
-        vectors = self._embedder.embed_documents(texts)
+        asked = self.embedder.embed_query(question)
+        vectors = self.embedder.embed_documents(texts)
         return [min(1.0, max(0.0, math.fsum(a * b for a, b in zip(asked, one, strict=True)))) for one in vectors]
 
 

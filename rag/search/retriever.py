@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -62,6 +63,7 @@ class Gated(NamedTuple):
     chunks: dict[str, Chunk]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Retriever:
     """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
@@ -72,22 +74,15 @@ class Retriever:
     ranks the passages that reach the threshold in place of fusion.
     """
 
-    def __init__(
-        self,
-        embedder: Embedder,
-        sparse: SparseEncoder,
-        index: ChunkIndex,
-        tool_name: str = "search_book",
-        reranker: Reranker | None = None,
-        profile: str = "",
-    ) -> None:
-        self._embedder = embedder
-        self._sparse = sparse
-        self._index = index
-        self._tool_name = tool_name
-        self._reranker = reranker
-        self._words: tuple[int, Collection[str]] | None = None  # the number of chunks, and their words
-        self._profile = profile  # the one that the collection belongs to, for the hints of errors
+    embedder: Embedder
+    sparse: SparseEncoder
+    index: ChunkIndex
+    tool_name: str = "search_book"
+    reranker: Reranker | None = None
+    profile: str = ""  # the one that the collection belongs to, for the hints of errors
+    _words: tuple[int, Collection[str]] | None = field(
+        default=None, init=False
+    )  # the number of chunks, and their words
 
     async def retrieve(
         self,
@@ -106,24 +101,24 @@ class Retriever:
         collection ("no_index"), if other models encoded it ("embedding_mismatch"), or if the search fails.
         """
         started = time.perf_counter()
-        if where is None and about_book(question) and (whole := await overview(self._index)):
+        if where is None and about_book(question) and (whole := await overview(self.index)):
             return self._whole_book(question, whole, started)
         texts = queries_of(question, history, rewrite)
         queries, total, candidates, chunks = await self._search(texts, where, k=k, threshold=threshold)
-        if self._reranker is not None:
-            candidates = await reranked(self._reranker, _rerank_query(queries), candidates, chunks, k=k)
+        if self.reranker is not None:
+            candidates = await reranked(self.reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
-        retrieval = retrieval_of(self._tool_name, question, where, passages, total, started)
+        retrieval = retrieval_of(self.tool_name, question, where, passages, total, started)
         return Found(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
         """The words of the book, or of `VOCABULARY_CHUNKS` chunks, in lower case; read again when its size changes."""
-        entries = await self._index.entries()
+        entries = await self.index.entries()
         if self._words is None or self._words[0] != len(entries):
             ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
-            chunks = await self._index.fetch(ids)
+            chunks = await self.index.fetch(ids)
             texts = (f"{chunk.breadcrumb} {chunk.text}" for chunk in chunks)
             self._words = (len(entries), await asyncio.to_thread(vocabulary, texts))
         return self._words[1]
@@ -131,7 +126,7 @@ class Retriever:
     def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
         passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
-        retrieval = retrieval_of(self._tool_name, question, None, passages, len(chunks), started)
+        retrieval = retrieval_of(self.tool_name, question, None, passages, len(chunks), started)
         trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
         return Found(passages, retrieval, trace)
 
@@ -145,20 +140,20 @@ class Retriever:
             nonlocal refused
             refused = info
             # Before embedding, which may be billed.
-            check_models(info, self._index.collection, self._embedder, self._sparse, self._profile)
+            check_models(info, self.index.collection, self.embedder, self.sparse, self.profile)
             refused = None
             raw, *others = self._embed([text for _, text in texts])
             if info.dimension not in (0, len(raw)):
-                raise wrong_size(info, self._embedder.model_id, len(raw))
-            return [raw, self._sparse.encode_query(texts[0][1]), *others]
+                raise wrong_size(info, self.embedder.model_id, len(raw))
+            return [raw, self.sparse.encode_query(texts[0][1]), *others]
 
         def rank(matches: Matches) -> Gated:
             return self._gated(weighed(texts, matches), matches, k=k, threshold=threshold)
 
         try:
-            return await self._index.search(encode, rank, limit=max(DEPTH, k), where=where)
+            return await self.index.search(encode, rank, limit=max(DEPTH, k), where=where)
         except RetrievalError as error:
-            better = await advised(error, refused, self._index, self._embedder, self._sparse, self._profile)
+            better = await advised(error, refused, self.index, self.embedder, self.sparse, self.profile)
             if better is error:
                 raise
             raise better from None
@@ -167,7 +162,7 @@ class Retriever:
         """The best of what was found, by fused score, read in blocks until `k` are kept; all for a reranker."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
-        block = total if self._reranker is not None else max(SHOWN, k)
+        block = total if self.reranker is not None else max(SHOWN, k)
         chunks: list[Chunk] = []
         outcomes: list[Outcome] = []
         while len(chunks) < total:
@@ -179,7 +174,7 @@ class Retriever:
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            return self._embedder.embed_queries(texts)
+            return self.embedder.embed_queries(texts)
         except AskbookError:
             raise
         except Exception as error:  # the model's library may raise anything

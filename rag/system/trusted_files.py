@@ -13,7 +13,7 @@ import shlex
 from pathlib import Path
 
 from rag.errors import UsageError
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder, write_private
 from rag.system.process import program
 
 
@@ -29,9 +29,7 @@ def trust(path: Path, content: bytes) -> None:
     """Remember that the user trusts the file with this content, and no longer with another."""
     record = _record(path)
     private_folder(record.parent)
-    new = record.with_name(f"{record.name}.{os.getpid()}")
-    new.write_text(f"{_digest(content)}\n{os.fsencode(path.resolve())!r}\n", encoding="utf-8")
-    new.replace(record)
+    write_private(record, f"{_digest(content)}\n{os.fsencode(path.resolve())!r}\n")
 
 
 def revoke(path: Path) -> bool:
