@@ -137,7 +137,6 @@ def test_a_document_keeps_its_id_and_gets_a_stable_one_otherwise() -> None:
     assert score_of({"score": float("nan")}) is None
 
 
-@pytest.mark.parametrize("form", ["[Source: Widgets](https://x.example/w)", "[Source: Widgets](https://x.example/w/)"])
 @pytest.mark.parametrize(
     ("url", "link"),
     [
@@ -156,6 +155,7 @@ def test_a_link_to_another_page_gives_no_anchor() -> None:
     assert chunk_of(Document("Text.", metadata=data)).link == "https://x.example/p"
 
 
+@pytest.mark.parametrize("form", ["[Source: Widgets](https://x.example/w)", "[Source: Widgets](https://x.example/w/)"])
 async def test_the_address_of_a_page_cites_a_document_whose_address_has_an_anchor(
     settings: Settings, form: str
 ) -> None:
