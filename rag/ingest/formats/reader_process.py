@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -109,11 +109,8 @@ def read_apart(module: str, function: str, raw: bytes, *, seconds: float, alone:
     """`FileReader.read` by the process that all files share, or by one that reads only this file."""
     if not alone:
         return _SHARED.read(module, function, raw, seconds=seconds)
-    reader = FileReader()
-    try:
+    with closing(FileReader()) as reader:
         return reader.read(module, function, raw, seconds=seconds)
-    finally:
-        reader.close()
 
 
 def main() -> None:
