@@ -22,9 +22,9 @@ from rag.book import IndexEntry
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
-from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestProgress
 from tests.fork_server import fork_server
+from tests.ingesting import ingest
 
 PAGES: Final = 60
 DIMENSION: Final = 32

@@ -24,9 +24,9 @@ from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.ingest.book_sources import SourceMemory
-from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.ports import Embedder
+from tests.ingesting import ingest
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 ROUNDS: Final = 2

@@ -11,8 +11,8 @@ from typing import Final
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
-from rag.ingest.ingestion import ingest
 from rag.search.retriever import Retriever
+from tests.ingesting import ingest
 
 BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}  # folders
 

@@ -20,7 +20,7 @@ from cli.session import ChatSession
 from cli.terminal import counted, say
 from cli.threads import HISTORY
 from rag.errors import UsageError
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

@@ -9,8 +9,8 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from cli.terminal import number, opened, preload, say
-from rag.errors import UsageError
-from rag.ports import Services
+from rag.errors import AskbookError, UsageError
+from rag.ports import ChunkIndex, Services
 from rag.settings import Settings
 from rag.system.process import need
 
@@ -90,10 +90,25 @@ async def _serve(
         server = uvicorn.Server(config)
         host, port = listening.getsockname()[:2]
         say(f"askbook answers at http://{f'[{host}]' if ':' in host else host}:{port}/ . Ctrl-C stops it.")
+        await say_if_book_is_missing(agent.services.index)
         await books.questions(books.usual)  # begins to look for them
         keep_what_is_loaded()
         await server.serve([listening])
     return 0
+
+
+async def say_if_book_is_missing(index: ChunkIndex) -> None:
+    """Say in one line, with what to do, that the usual book is missing or empty or cannot be reached."""
+    from rag.index.catalog import require_book
+    from rag.index.index_errors import no_collection
+
+    try:
+        if (await require_book(index)).chunks:
+            return
+        missing: AskbookError = no_collection(index.collection)
+    except AskbookError as error:
+        missing = error
+    say(f"No question can be answered yet. {missing.message} {missing.hint or ''}".rstrip())
 
 
 def keep_what_is_loaded() -> None:

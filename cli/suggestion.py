@@ -11,7 +11,7 @@ from typing import Final
 
 from rag.book import Chunk
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
-from rag.system.private_files import write_private
+from rag.system.files import write_private
 from rag.text.english.phrases import LEANING
 
 FILE: Final = "suggestions.json"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.terminal import clipped, counted, in_line, one_line, print_json, printable, say
 from rag.errors import MemoryFailureError
 from rag.settings import Settings
-from rag.system.private_files import write_private
+from rag.system.files import write_private
 
 if TYPE_CHECKING:
     from graph.memory import Memory

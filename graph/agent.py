@@ -272,7 +272,7 @@ class Agent:
     async def _check_book(self) -> None:
         """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has its own."""
         index = self.services.index
-        if await index.info() is None and not isinstance(index, SeenPassages):
+        if not (isinstance(index, SeenPassages) or ((info := await index.info()) and info.chunks)):
             raise RetrievalError("no_index", "The book is not in the index.")
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:

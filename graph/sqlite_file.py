@@ -20,7 +20,7 @@ from langgraph.store.sqlite import SqliteStore
 from graph.private_apis import in_its_thread
 from graph.storage import border
 from rag.errors import MemoryFailureError
-from rag.system.private_files import private_folder, try_lock
+from rag.system.files import private_folder, try_lock
 from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that is writing

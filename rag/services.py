@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,7 +37,7 @@ from rag.prompt.prompts import check_system, system_prompt
 from rag.search.given_retriever import GivenRetriever, SeenPassages
 from rag.search.retriever import Retriever
 from rag.settings import Settings
-from rag.system.private_files import close_to_others
+from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
 
 if TYPE_CHECKING:
@@ -49,17 +49,11 @@ Progress = Callable[[int, int], None]
 
 
 class _Kept(NamedTuple):
-    """The parts of a profile, its files, and their times and sizes when they were read."""
+    """The parts of a profile, its files, and their stamps when they were read."""
 
     parts: Parts
     files: tuple[Path, ...]
-    stamp: tuple[tuple[int, int], ...]
-
-
-def _stamp(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
-    """When the files were last changed, in nanoseconds, and their bytes; a missing file has zeros."""
-    stats = [path.stat() if path.exists() else None for path in files]
-    return tuple((found.st_mtime_ns, found.st_size) if found else (0, 0) for found in stats)
+    stamps: list[Stamp | None]
 
 
 @dataclass(eq=False, repr=False)
@@ -86,7 +80,9 @@ class LiveServices:
         self._offered = self.settings.model_names
         name = self.profile.name
         files = profile_files(self.settings, name)
-        self._parts = {name: _Kept(self._build(self.profile.in_environment(self.settings)), files, _stamp(files))}
+        self._parts = {
+            name: _Kept(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
+        }
 
     @property
     def embedding(self) -> Embedding | None:
@@ -109,12 +105,12 @@ class LiveServices:
         """The parts of a profile, built again when a file of it has changed. Raises `UsageError` for a broken one."""
         name = profile or self.profile.name
         kept = self._parts.get(name)
-        if kept is None or kept.stamp != _stamp(kept.files):
+        if kept is None or kept.stamps != [*map(stamp, kept.files)]:
             files = profile_files(self.settings, name)
-            stamp = _stamp(files)  # before they are read: a change meanwhile is seen the next time
+            stamps = [*map(stamp, files)]  # before they are read: a change meanwhile is seen the next time
             parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
-            self._parts[name] = kept = _Kept(parts, files, stamp)
+            self._parts[name] = kept = _Kept(parts, files, stamps)
         return kept.parts
 
     def offer_model(self, name: str) -> None:

@@ -25,12 +25,12 @@ from pydantic import SecretStr
 from graph.memory import Memory, MemoryOptions, open_memory
 from rag.books.book_settings import BOOK, build_embedder, collection_index, vector_cache
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestReport
 from rag.settings import Settings, variables
 from tests import fakes, fork_server, made_vectors, wire
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
+from tests.ingesting import ingest
 from tests.openai_server import OPENAI_KEY, Endpoint, openai_server
 from tests.package import Package, build, install
 from tests.postgres import Cluster, cluster, empty, programs

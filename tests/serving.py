@@ -30,13 +30,15 @@ class Served:
 
 
 @contextmanager
-def served(home: Path, variables: Mapping[str, str] | None = None, *, python: bool = False) -> Iterator[Served]:
+def served(
+    home: Path, variables: Mapping[str, str] | None = None, *options: str, python: bool = False
+) -> Iterator[Served]:
     """A server on this home folder, which it writes to. It is stopped as an operator would stop it.
 
     With `python` its process starts Python; otherwise it is forked.
     """
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "ASKBOOK_HOME": str(home), **(variables or {})}
-    command = ["serve", "--port", "0"]
+    command = ["serve", "--port", "0", *options]
     log = home / f"serve-{time.monotonic_ns()}.log"
     with log.open("wb") as errors:
         made: Forked | subprocess.Popen[bytes]

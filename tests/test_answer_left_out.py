@@ -22,6 +22,7 @@ MODES: tuple[GroundingMode, ...] = ("strict", "exact", "flag", "off")
         ("Nodes talk over [topics](https://evil.example) [1].", "Nodes talk over topics [1]."),
         ("Nodes talk over topics (https://evil.example) [1].", "Nodes talk over topics [1]."),
         ("Nodes talk over topics, evil.com [1].", "Nodes talk over topics, [1]."),
+        ("Nodes talk (see https://evil.example) over topics [1].", "Nodes talk over topics [1]."),
         ("Nodes talk over topics ![x](http://evil.example/p.png) [1].", "Nodes talk over topics [1]."),
         ("Nodes talk over <b>topics</b> [1].", "Nodes talk over topics [1]."),
         ("Nodes talk over topics [1](https://evil.example).", "Nodes talk over topics [1]."),
@@ -57,6 +58,13 @@ def test_the_host_of_an_address_of_the_passage_is_no_invention(host: str) -> Non
 )
 def test_another_page_or_host_than_that_of_the_passage_is_an_invention(other: str) -> None:
     assert other not in shown(f"{NODE} [1]. More stands at https://{other} [1].")
+
+
+@pytest.mark.parametrize(
+    "pointed", ["at s3://evil/x", "at sip:evil", "via `https://evil.example` too", "at evil .com", "on tel:+4412345"]
+)
+def test_a_sentence_that_has_lost_its_object_is_removed_and_leaves_no_stump(pointed: str) -> None:
+    assert shown(f"{NODE} [1]. Nodes talk {pointed} [1].") == f"{NODE} [1]."
 
 
 def test_signs_that_repaint_a_screen_are_not_shown() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from rag.embedding.local import Bm25Encoder
-from rag.errors import UsageError
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +47,6 @@ def test_document_and_query_share_their_terms(encoder: Bm25Encoder) -> None:
 def test_indices_are_unique_and_ascending(encoder: Bm25Encoder) -> None:
     indices = list(encoder.encode_document("one two three one two four five x86_64 C++ naïve 中文 don't").indices)
     assert indices == sorted(set(indices))
-
-
-def test_another_language_has_another_id_and_other_stems() -> None:
-    german = Bm25Encoder("german")
-    assert german.model_id == "qdrant-edge-bm25-german-0.9"
-    assert german.encode_query("Häuser") == german.encode_query("Hauses")
-
-
-def test_a_language_without_a_stemmer_is_refused() -> None:
-    with pytest.raises(UsageError, match="klingon"):
-        Bm25Encoder("klingon")
 
 
 def test_a_name_of_several_words_is_a_term_of_its_own() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.errors import UsageError
 from rag.index.collection_schema import LANGCHAIN, LONGEST, FieldMap, fields_of, value_at
-from rag.index.mapping_proposal import as_toml, propose
+from rag.index.mapping_proposal import payload_section, propose
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BookSection
 
@@ -136,7 +136,7 @@ def test_whatever_a_payload_holds_a_mapping_is_proposed_or_none_and_it_can_be_re
 ) -> None:
     fields = propose(payloads)
     if fields is not None:
-        section = tomllib.loads(as_toml(fields, collection="x"))["book"]["payload"]
+        section = tomllib.loads("\n".join(payload_section(fields)))["book"]["payload"]
         assert FieldMap(**BookSection.model_validate({"payload": section}).payload.model_dump()) == fields  # type: ignore[union-attr]  # it is given
         for payload in payloads:
             if fields.text_of(payload):

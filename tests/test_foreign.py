@@ -17,7 +17,7 @@ from rag.books.book_settings import collection_index
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import open_index
-from rag.index.mapping_proposal import as_toml, propose
+from rag.index.mapping_proposal import payload_section, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection
 from rag.search.retriever import Retriever
@@ -59,7 +59,8 @@ def write_profile(home: Path, number: int, toml: str | None = None) -> Settings:
     """The profile `foreign` for a schema, with the mapping that is proposed for it, or another."""
     fields = propose([foreign.payload(number, i) for i in range(len(PAGES))])
     assert fields is not None
-    book = toml or as_toml(fields, collection=f"schema-{number}", embedding_model=MODEL)
+    section = [f'[book]\ncollection = "schema-{number}"\nembedding_model = "{MODEL}"', *payload_section(fields)]
+    book = toml or "\n".join(section)
     (home / "profiles" / "foreign.toml").write_text(f'extends = "default"\n{book}\n', encoding="utf-8")
     return Settings.from_env(None)
 

@@ -31,10 +31,43 @@ def read(text: str) -> list[tuple[str, str]]:
         ("two-thirds", "two thirds"),
         ("v1.2.3", "1.2.3"),
         ("the 1990s", "1990s"),
+        ("1.8×10⁻⁵", "1.8e-5"),
+        ("1.8 x 10^-5", r"1.8 \times 10^{-5}"),
+        ("10<sup>6</sup>", "1 million"),
+        ("10⁶", "1,000,000"),
+        ("1:2", "one part lime to two parts"),
+        ("a ratio of one to two", "1:2"),
+        ("one part of slaked lime and ten parts of water", "1:10"),
     ],
 )
 def test_a_number_is_the_same_however_it_is_written(one: str, other: str) -> None:
     assert read(one) == read(other)
+
+
+@pytest.mark.parametrize("one", ["weekdays", "Monday to Friday", "Mondays through Fridays", "working days", "Mon–Fri"])
+@pytest.mark.parametrize("other", ["weekdays", "Monday-Friday", "working days"])
+def test_a_set_of_days_is_the_same_however_it_is_named(one: str, other: str) -> None:
+    assert check(f"The surgery is open on {one}.", [f"The surgery is open on {other} only."]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("It is open Monday to Saturday.", "It is open on weekdays.", "contradicted"),
+        ("It is open on weekends.", "It is open on weekdays.", "unconfirmed"),
+        ("Mix lime and sand 2:1.", "Mix lime and sand, one part to two parts.", "contradicted"),
+        ("Mix lime and sand 1:2.", "Mix lime and sand one to two.", "unconfirmed"),
+        ("It takes one to two hours.", "It takes 1-2 hours.", "supported"),
+        ("The constant of the acid is 1.9e-5.", "The constant of the acid is 1.8×10⁻⁵.", "contradicted"),
+        ("A match has 50 minutes of play.", "A match has two 25-minute halves of play.", "unconfirmed"),
+        ("A match has 55 minutes of play.", "A match has two 25-minute halves of play.", "contradicted"),
+        ("The dough has 700 g of flour.", "The dough has 300 g of flour, and 400 g of flour later.", "unconfirmed"),
+    ],
+)
+def test_what_is_certain_of_days_ratios_and_sums_is_told_from_what_is_not(
+    sentence: str, passage: str, standing: str
+) -> None:
+    assert check(sentence, [passage]).standing == standing
 
 
 def test_a_name_with_a_digit_is_no_number() -> None:

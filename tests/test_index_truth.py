@@ -10,11 +10,11 @@ import pytest
 from rag.book import IndexEntry
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.embedding.local import Bm25Encoder
-from rag.ingest.ingestion import ingest
 from rag.ingest.plan import is_whole
 from rag.ingest.report import IngestReport
 from rag.settings import Settings
 from tests.index_damage import delete_in_folder, delete_on_server
+from tests.ingesting import ingest
 from tests.test_stored_books import kinds, shelf
 
 

@@ -17,7 +17,7 @@ from rag.index.edge_files import NamedLock
 from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
 from rag.services import build_services
 from rag.settings import Settings
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder
 
 
 class Behind:
@@ -126,7 +126,7 @@ async def test_a_manual_that_has_not_changed_is_not_ingested_again(
         await index_manual(index, embedder, sparse, Behind(), stamp=tmp_path / "stamp")
 
     await start()
-    monkeypatch.setattr("rag.ingest.ingestion.ingest", _not_now)
+    monkeypatch.setattr("rag.ingest.ingestion.Ingestion.run", _not_now)
     await start()
     (docs / "page.md").write_text("# Widgets\n\nA widget is a large part that turns a shaft.\n")
     with pytest.raises(StartedError):

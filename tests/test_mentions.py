@@ -53,6 +53,13 @@ def test_what_comes_from_nowhere_is_contradicted(sentence: str, reason: str) -> 
     assert f"{reason} is not in the passages" in verdict.reasons
 
 
+@pytest.mark.parametrize("address", ["sip:evil", "tel:+4412345", "evil .com", "skype:evil"])
+def test_an_address_of_a_rare_form_is_one_unless_the_book_has_it(address: str) -> None:
+    assert check(f"The server of the editor is {address}.", [CITED]).standing == "contradicted"
+    assert check(f"The server of the editor is {address}.", [f"{CITED} The server is {address}."]).supported
+    assert check("The .com is dear.", ["Every .com is dear."]).supported
+
+
 def test_a_turn_looks_into_its_other_passages_and_the_question() -> None:
     answer = "The editor talks to the server with `--quiet` [1]. It talks to the server on a `Pixel9` [1]."
     assert prove(answer, [CITED, *BESIDE], question="Does it work on a Pixel9?").text == (

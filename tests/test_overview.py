@@ -12,7 +12,6 @@ from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
-from rag.ingest.ingestion import ingest
 from rag.search.overview import MOST, overview
 from rag.settings import Settings
 from rag.text.english.speech_acts import about_book
@@ -20,6 +19,7 @@ from tests.command_line import CommandLine
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeVectors
 from tests.index_cases import INFO, make_chunk
+from tests.ingesting import ingest
 
 PAGES = {
     "index.md": "# The Widget Handbook\n\nThe widget handbook describes how widgets are built and repaired.\n",

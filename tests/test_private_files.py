@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.system.private_files import private_folder, write_private
+from rag.system.files import private_folder, write_private
 from tests.command_line import QUESTION, CommandLine
 
 

@@ -15,12 +15,12 @@ from cli.suggestion import foreign_language
 from graph.agent import Agent, open_agent
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import open_index
-from rag.ingest.ingestion import ingest
 from rag.settings import Settings
 from rag.types import Response
 from state import Context
 from tests.command_line import CommandLine
 from tests.fakes import FakeVectors
+from tests.ingesting import ingest
 
 PAGES = Path(__file__).parent / "data" / "languages"
 REFUSAL = "I don't have information about that in the book content"

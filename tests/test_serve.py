@@ -6,7 +6,9 @@ import asyncio
 import gc
 import re
 import socket
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ import pytest
 from mcp import Client
 
 import run
-from cli.serve import keep_what_is_loaded, listening_on
+from cli.serve import keep_what_is_loaded, listening_on, say_if_book_is_missing
+from graph.agent import open_agent
+from rag.settings import Settings
+from tests.fake_index import FakeIndex
 from tests.homes import copied
 from tests.serving import served, serving
 from tests.web import events
@@ -54,6 +59,42 @@ def test_a_server_whose_book_is_gone_is_not_healthy_until_it_is_back(tiny_book: 
         (home / "gone").rename(home / "index")
         assert (gone.status_code, gone.json()["failing"]) == (503, {"index": "The book is not in the index."})
         assert http.get("/healthz").status_code == 200
+
+
+def test_a_server_says_at_its_start_that_its_book_is_missing_and_what_to_do(tmp_path: Path) -> None:
+    with served(tmp_path, None, "--collection", "mine") as server:
+        log = _log_with(server.log, "No question")
+    (line,) = [line for line in log.splitlines() if line.startswith("No question")]
+    assert line.startswith('No question can be answered yet. There is no book in the collection "mine". Run ')
+    assert "ingest PATH --collection mine" in line
+
+
+async def test_a_book_without_a_passage_is_told_at_the_start_and_by_the_health_check(
+    tiny_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_agent(Settings(home=copied(tiny_book, tmp_path))) as agent:
+        full = agent.services.index
+        await say_if_book_is_missing(full)
+        assert (capsys.readouterr().err, await agent.check_health()) == ("", {})
+        info = await full.info()
+        assert info is not None
+        with monkeypatch.context() as patched:
+            empty = FakeIndex("book", replace(info, chunks=0))
+            patched.setattr(agent.services, "index", empty)
+            await say_if_book_is_missing(empty)
+            assert await agent.check_health() == {"index": "The book is not in the index."}
+    assert capsys.readouterr().err.startswith(
+        'No question can be answered yet. There is no book in the collection "book"'
+    )
+
+
+def _log_with(log: Path, words: str) -> str:
+    """What the server has said, as soon as it has said these words; the address is told before them."""
+    for _ in range(200):
+        if words in (said := log.read_text(encoding="utf-8")):
+            return said
+        time.sleep(0.05)
+    raise AssertionError(said)
 
 
 def test_the_page_loads_only_what_the_server_has(address: str) -> None:

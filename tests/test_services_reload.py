@@ -25,6 +25,11 @@ async def test_a_profile_that_was_edited_counts_from_the_next_turn_on(tmp_path: 
         os.utime(mine, ns=(1, 1))
         assert services.parts("mine").profile.retrieval.score_threshold == 0.7
         assert services.parts("default").profile.retrieval.score_threshold == 0.2
+        status = mine.stat()
+        mine.rename(mine.with_suffix(".old"))
+        mine.write_text(text.format(5))  # another file of the same size and time
+        os.utime(mine, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert services.parts("mine").profile.retrieval.score_threshold == 0.5
         mine.write_text("top_k = [")
         with pytest.raises(UsageError, match=r"mine\.toml"):
             services.parts("mine")

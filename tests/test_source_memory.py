@@ -11,10 +11,10 @@ import pytest
 
 from rag.ingest import loaders
 from rag.ingest.book_sources import SourceMemory
-from rag.ingest.ingestion import ingest
 from rag.ingest.report import IngestReport
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
+from tests.ingesting import ingest
 
 
 class Reader:

@@ -18,9 +18,9 @@ from rag.books.stored_books import MANUAL_TITLE, books_on_offer, delete_book, li
 from rag.embedding.local import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
 from rag.index.edge_files import NamedLock
-from rag.ingest.ingestion import ingest
 from rag.settings import Settings
 from tests.command_line import CommandLine
+from tests.ingesting import ingest
 from tests.qdrant_server import QdrantServer
 from tests.wire import listening
 

@@ -18,12 +18,12 @@ from rag.book import Chunk
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.conversation.verification import Book, Cited, citations_of, verify
 from rag.embedding.local import Bm25Encoder
-from rag.ingest.ingestion import ingest
 from rag.settings import Settings, variables
 from rag.types import Citation, Quote
 from tests.command_line import CommandLine
 from tests.conftest import PAGES, index_book
 from tests.fakes import passage
+from tests.ingesting import ingest
 
 TEXT = "A node is a process. Nodes talk over topics."
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
-from rag.text.english.phrases import ATTRIBUTED, REFERS, SEE
+from rag.text.english.phrases import ATTRIBUTED, NEEDS_OBJECT, REFERS, SEE
 from rag.text.markup import MarkedText, Segment, as_written, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
 
@@ -28,7 +28,8 @@ _BLOCK_TAG: Final = re.compile(
 _TAGS: Final = re.compile(rf"(?P<before>[ \t]*)(?P<tags>[{_TAG}{_BREAK}]+)(?P<after>[ \t]*)(?=(?P<word>[\w(\[“\"'`])?)")
 _REPEATED: Final = re.compile(f"[ \t]*[,;]?[ \t]*{_AGAIN}+")
 _HOLLOW: Final = re.compile(
-    f"[ \t]*(?:\\((?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
+    f"[ \t]*(?:\\((?:\\w+[ \t])?(?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)"
+    f"|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
 # A hole in a list with commas: its last element, or its first in brackets.
 _LISTED: Final = re.compile(
@@ -134,7 +135,8 @@ class Composed:
     """One reading of a text, and what it found. `strip` also drops the brackets between what is kept.
 
     `plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
-    `holes` are the addresses, and the inline code with an address, that left a gap among the words.
+    `holes` are the addresses, and the inline code with an address, that left a gap among the words; with `stump` a gap
+    is the object of the word before it, so that what is left makes no sense.
     """
 
     def __init__(self, known: Collection[int], allowed: Allowed, *, strip: bool = False):
@@ -146,13 +148,16 @@ class Composed:
         self.holes: list[str] = []
         self._group: set[int] = set()  # the markers that stand before this place, next to one another
         self.unknown = self.links = 0
+        self.stump = False
 
     def run(self, segments: Sequence[Segment]) -> str:
         joined = ""
         for segment in segments:
             if segment.kind != "marker" and segment.raw.strip(" \t,;"):
                 self._group = set()
-            joined += self._one(segment)
+            holes, shown = len(self.holes), self._one(segment)
+            self.stump |= len(self.holes) > holes and NEEDS_OBJECT.search(joined[-40:]) is not None
+            joined += shown
         joined = _TAGS.sub(_without_tags, _REPEATED.sub("", joined))
         joined = _DANGLING.sub(_HOLE, _HOLLOW.sub(_HOLE, _LISTED.sub("", joined)))
         return _without_open_tag(_HELD.sub("", joined))

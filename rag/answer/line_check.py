@@ -70,6 +70,8 @@ class LineCheck:
         if _only_pointed(bare, composed) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
         found = self._finding(line, bare, own, inherited)
+        if composed.stump:
+            return found._replace(standing="contradicted", reasons=_foreign(composed.holes))
         if not found.supported:
             if is_refusal(bare):
                 self.said_no = True

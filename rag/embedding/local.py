@@ -26,6 +26,7 @@ from rag.book import SparseVector
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 from rag.ports import TokenVectors
+from rag.system.files import Stamp, stamp
 from rag.system.process import give_back_memory, onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -175,16 +176,14 @@ class _Model(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A version of a file: unequal to the file after a change, so that a cache loads it again."""
+    """A version of a file, so that a cache loads it again after a change."""
 
     path: Path
-    changed: int
-    size: int
+    stamp: Stamp | None
 
     @classmethod
     def of(cls, path: Path) -> _File:
-        status = path.stat()
-        return cls(path, status.st_mtime_ns, status.st_size)
+        return cls(path, stamp(path))
 
 
 @lru_cache(maxsize=1024)
@@ -351,22 +350,17 @@ def _field(number: int, content: bytes | memoryview) -> bytes:
 
 
 class Bm25Encoder:
-    """A `rag.ports.SparseEncoder` on Qdrant's BM25, for a Snowball language, in lower case. Thread-safe.
+    """A `rag.ports.SparseEncoder` on Qdrant's BM25 with English stems, in lower case. Thread-safe.
 
     The tokenizer cuts `UV_INDEX_URL` into words that half a book has, so such a name is a term of its own beside them.
-    Raises `UsageError` for an unknown language.
     """
 
-    def __init__(self, language: str = "english") -> None:
+    model_id = f"qdrant-edge-bm25-english-{ENGINE}"
+
+    def __init__(self) -> None:
         import qdrant_edge
 
-        try:
-            self._engine = qdrant_edge.Bm25(qdrant_edge.Bm25Config(language=language))
-        except ValueError as error:
-            message = f'There is no stemmer for the language "{language}".'
-            hint = "Use a Snowball language such as english, german or french."
-            raise UsageError(message, code="sparse_language", hint=hint) from error
-        self.model_id = f"qdrant-edge-bm25-{language}-{ENGINE}"
+        self._engine = qdrant_edge.Bm25(qdrant_edge.Bm25Config(language="english"))
 
     def encode_document(self, text: str) -> SparseVector:
         """The weights of the text's terms, indices ascending; empty for a text of stop words only."""

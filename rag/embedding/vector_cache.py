@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from rag.errors import UsageError
 from rag.ports import VectorCache
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder
 
 T = TypeVar("T")
 APPLICATION: Final = 0x61736B76  # "askv" in the file's header, which tells our database from another program's

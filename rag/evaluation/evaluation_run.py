@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from rag.errors import UsageError
 from rag.evaluation.figures import Change, Figure, changes, figures, right_by_kind
 from rag.evaluation.grading import GradedAnswer
-from rag.system.private_files import private_folder
+from rag.system.files import private_folder
 from rag.types import Record, now
 
 

@@ -8,11 +8,11 @@ What no word tells alone is one score of six signals. Its weights are those of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.mentions import Mentions, Reason, absent
-from rag.evidence.numbers import Quantity, counts_items, points_back, years_apart
+from rag.evidence.numbers import Quantity, computes, counts_items, is_ratio_of, points_back, years_apart
 from rag.evidence.reading import cues, opposites
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.numerals import ESTIMATED, SUMMED
@@ -103,14 +103,16 @@ class Comparison(WordContexts):
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             if same := [other for other in held if quantity.same(other)]:
                 yield absent("unit", number, near=not all(map(quantity.measures_as, same)))
-            elif years_apart(quantity, held) or any(map(quantity.nearly, held)) or self._is_computed(quantity, held):
+            elif any(rule(quantity, held) for rule in (years_apart, is_ratio_of, _may_be, self._is_computed)):
                 yield absent("number", number, near=True)
             else:
                 counted = self._is_counted(quantity, held)
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
 
-    def _is_computed(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
-        """Whether the claim calls it a total or an estimate, and a reader may have computed it from numbers there."""
+    def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
+        """Whether a reader may have computed it: two numbers there give it, or it is called a total or an estimate."""
+        if computes(quantity, held):
+            return True
         words = [token.word for token in self.said.tokens]
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
@@ -185,6 +187,10 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _may_be(quantity: Quantity, held: Iterable[Quantity]) -> bool:
+    return any(map(quantity.nearly, held))
 
 
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}

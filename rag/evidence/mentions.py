@@ -16,6 +16,7 @@ from typing import Final
 
 from rag.evidence.reading import DIGITS, LETTERS, ReadText, folded, plain_number, read
 from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.word_lists import SCHEMES
 from rag.text.vocabulary import is_english, names
 from rag.types import Standing
 
@@ -24,7 +25,8 @@ Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing
 MOST_CODE: Final = 20  # code words that are named
 SHORTEST: Final = 3  # letters of a name, and of a part by which a code word is recognised
 _ADDRESS: Final = re.compile(
-    r"[a-z]+:/{1,3}\S{2,500}|(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
+    rf"(?:[a-z]+:/{{1,3}}|\b(?:{SCHEMES}):(?=\w|\+\d))\S{{2,500}}|"
+    r"(?<![\w/:\\])(?://|\\\\)[\w-]{2,200}|[\w.+-]{1,100}@[\w-]{1,100}"
     r"|(?<![\w.])[\w-]{1,200}(?:\.[\w-]{1,200}){0,8}\.[^\W\d_]{2,60}\b",
     re.IGNORECASE,
 )
@@ -34,6 +36,8 @@ _DOT: Final = re.compile(
     r"|(?<=\w)[\s_-]{1,3}dot[\s_-]{1,3}(?=(?:com|org|net|io|dev|app|co|info|biz|ai|xyz|me|ru|cn|de|uk|eu|us)\b)",
     re.IGNORECASE,
 )
+# "evil .com"; a book that speaks of ".com" has it so itself.
+_SPACED: Final = re.compile(r"\b[\w-]{1,100} (?P<end>\.(?:com|org|net|info|biz|xyz|ru|cn|example))(?!\.?\w)")
 _WEB: Final = re.compile(r"\Ahttps?://(?:www\.)?")
 # "It is short.The list": a space is missing. Words of two letters are left out, since they end addresses.
 _NO_SPACE: Final = re.compile(r"(?<=[a-z]{2})\.(?=([A-Z][a-z]{2,})\b)")
@@ -129,10 +133,13 @@ class Mentions:
         for address in _addresses(sentence):
             url = folded(address)
             forms = rf"(?<!\w)[_*]{{0,3}}{re.escape(url)}|(?<![\w.@-]){re.escape(_WEB.sub('', url))}"
-            wanted = re.compile(rf"(?:{forms})[_*]{{0,3}}(?!\w)")
+            wanted = re.compile(rf"(?:{forms})[_*]{{0,3}}(?!\w)".replace("tel:", r"tel:\s?"))
             if not any(wanted.search(one.folded) for one in self._cited):
                 near = any(wanted.search(one.folded) for one in self._all)
                 yield absent("address", address, near=near)
+        for spaced in _SPACED.finditer(_SPAN.sub(" ", sentence)):
+            if not any(re.search(rf"(?<!\w){re.escape(spaced['end'])}\b", one.folded) for one in self._all):
+                yield absent("address", spaced[0], near=False)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
             if not _holds(self._cited, word):
                 yield absent("code", word, near=self._is_near(word))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from typing import Final
 
 from rag.evidence.words import Token
@@ -18,6 +19,8 @@ from rag.text.english import numerals
 MOST_ITEMS: Final = 12  # of a list that a number may count
 LARGEST_PART: Final = 100  # of "one in N"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
+FEW: Final = frozenset(map(str, range(2, 13)))  # of an amount that a reader multiplies
+LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -25,6 +28,7 @@ _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is com
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _VULGAR: Final = re.compile(r"(\d*?)(\d)⁄(\d{1,2})")  # 1½, made plain
 _CLOCK: Final = re.compile(r"(\d{1,2})(?::([0-5]\d))?(am|pm)?")
+_SCIENTIFIC: Final = re.compile(r"\d+(?:\.\d+)?e-?\d{1,2}")
 _Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
 _SECOND: Final = "second"
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
@@ -94,7 +98,7 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     at = 0
     while at < len(tokens):
         if quantity := _quantity(tokens, at):
-            joined = _joined(found[-1], quantity, tokens) if found else None
+            joined = (_joined(found[-1], quantity, tokens) or _ratio(found[-1], quantity, tokens)) if found else None
             found[-1:] = [joined] if joined else [*found[-1:], quantity]
             at = quantity.last
         at += 1
@@ -116,6 +120,19 @@ def _joined(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quanti
         return None
     total = int(large.value) * factor + size
     return Quantity(large.first, small.last, str(total / factor), large.unit, False, (total, basic), large.rounded)
+
+
+def _ratio(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+    """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
+    between = [token.word for token in tokens[one.last + 1 : other.first]]
+    parts = (
+        between[:1] and {between[0], _word(tokens, other.last + 1)} <= numerals.PART and len(between) <= LONGEST_PART
+    )
+    called = between == ["to"] and any(_word(tokens, one.first - step) in numerals.RATIOS for step in (1, 2))
+    whole = one.value.isdigit() and other.value.isdigit()
+    if not whole or not (called or (parts and between[-1] in numerals.TO_PART)):
+        return None
+    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:
@@ -223,6 +240,8 @@ def _digits(word: str) -> _Number | None:
     """A number in digits. None for a name, such as 3D or 4k60."""
     if vulgar := _VULGAR.fullmatch(word):
         return int(vulgar[1] or 0) + Fraction(int(vulgar[2]), int(vulgar[3]) or 1), 1, "part", False
+    if _SCIENTIFIC.fullmatch(word):
+        return Fraction(word), 1, "", False
     match = _DIGITS.fullmatch(word)
     if match is None:
         return None
@@ -312,6 +331,24 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
         return at + 1, "%"
     unit = numerals.units().get(_word(tokens, at))
     return (at, dimension + unit) if unit else (last, "")
+
+
+def computes(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether it is the sum or difference of two amounts in units of its kind, or one of them a few times."""
+    if not quantity.size or not quantity.unit:
+        return False
+    total, basic = quantity.size
+    alike = [one.size[0] for one in others if one.size and one.size[1] == basic and one.unit]
+    few = [int(one.value) for one in others if one.value in FEW and not one.unit]
+    return any(total in (a + b, a - b) for a, b in permutations(alike, 2)) or any(
+        total == count * one for count in few for one in alike
+    )
+
+
+def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether it is a ratio such as 1:2, and the others have both of its numbers."""
+    parts = quantity.value.split(":")
+    return len(parts) > 1 and {one.value for one in others}.issuperset(parts)
 
 
 def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:

@@ -13,7 +13,16 @@ from typing import Final
 from rag.evidence.numbers import Quantity, quantities
 from rag.evidence.words import Token, key_of, tokens
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.english.word_lists import CARRIERS, CUES, DENYING_NOTHING, IMPLYING, SCOPE_ENDS, WHOLES
+from rag.text.english.word_lists import (
+    BEGIN_SETS_OF_DAYS,
+    CARRIERS,
+    CUES,
+    DENYING_NOTHING,
+    IMPLYING,
+    SCOPE_ENDS,
+    SETS_OF_DAYS,
+    WHOLES,
+)
 from rag.text.sentences import units
 
 REACH: Final = 6  # tokens between a "not" and a word that it may concern
@@ -51,6 +60,8 @@ class TextLine:
         for quantity in self.quantities:
             for key in quantity.keys:
                 found.setdefault(key, []).append(quantity.first)
+        for index, key in _days(self.tokens):
+            found.setdefault(key, []).append(index)
         return {key: tuple(at) for key, at in found.items()}
 
     @cached_property
@@ -104,7 +115,7 @@ class ReadText:
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of the words of all its lines."""
-        return frozenset(token.key for line in self.lines for token in line.tokens)
+        return frozenset(key for line in self.lines for key in line.places)
 
     @cached_property
     def folded(self) -> str:
@@ -181,6 +192,14 @@ def _title_end(text: str) -> int:
         return 0
     following = rest.lstrip()[:1]
     return 0 if following.isalpha() and not following.isupper() else len(first)
+
+
+def _days(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """The keys of all words for a set of days, with the place of each that stands for it: "Monday to Friday"."""
+    words = [token.word for token in tokens]
+    for at in (at for at, word in enumerate(words) if word in BEGIN_SETS_OF_DAYS):
+        found = (SETS_OF_DAYS.get(tuple(words[at : at + length])) for length in (1, 2, 3))
+        yield from ((at, key_of(word)) for one in found for word in one or ())
 
 
 def scopes(tokens: Sequence[Token]) -> frozenset[int]:

@@ -15,10 +15,18 @@ from rag.text.vocabulary import is_english, rarity, stem
 _DATE: Final = r"\d{4}-\d\d-\d\d(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.)\d{4}(?!\d)"  # 2020-07-31  31/7/2020  31.7.2020
 _IS_DATE: Final = re.compile(_DATE)
 _GROUPS: Final = re.compile(r"[ '](?=\d{3}\b)")  # between thousands; of a narrow space only a space is left
+_SIGNED: Final = r"[-−–+]?\d{1,2}"
+_POWER_OF_TEN: Final = (  # 1.8×10⁻⁵  1.8 x 10^-5  10<sup>6</sup>  1.8e-5
+    r"(?:(?P<factor>\d+(?:\.\d+)?)\s?(?:[×x·*⋅]|\\times)\s?)?"
+    rf"10(?:\s?(?:\^\s?\{{?|\*\*\s?)(?P<power>{_SIGNED})\b\}}?|<sup>(?P<raised>{_SIGNED})</sup>|(?P<high>[⁻⁺]?[⁰¹²³⁴-⁹]{{1,2}}))"
+    rf"|(?P<mantissa>\d+(?:\.\d+)?)[eE](?P<exponent>{_SIGNED})\b"
+)
+_IS_POWER_OF_TEN: Final = re.compile(_POWER_OF_TEN)
+_PLAIN_POWERS: Final = str.maketrans("⁻−–⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "---+0123456789")
 _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
     r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
-    rf"|{_DATE}"
+    rf"|{_DATE}|{_POWER_OF_TEN}"
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
@@ -77,7 +85,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _date(raw) if _IS_DATE.fullmatch(raw) else _split(raw):
+        for left, right, word in _parts(raw):
             begin, stop = match.start() + left, match.start() + right
             digits = word[:1].isdigit()
             found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
@@ -88,8 +96,17 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     return tuple(found)
 
 
-def _split(raw: str) -> list[tuple[int, int, str]]:
+def _parts(raw: str) -> list[tuple[int, int, str]]:
     """The words of a match, each with its start and end in it."""
+    if _IS_DATE.fullmatch(raw):
+        return _date(raw)
+    if found := _IS_POWER_OF_TEN.fullmatch(raw):
+        power = found["power"] or found["raised"] or found["high"] or found["exponent"]
+        return [(0, len(raw), f"{found['factor'] or found['mantissa'] or 1}e{int(power.translate(_PLAIN_POWERS))}")]
+    return _split(raw)
+
+
+def _split(raw: str) -> list[tuple[int, int, str]]:
     word = raw.lower() if raw.isascii() else _plain(raw)
     if word[0].isdigit():
         return [(0, len(raw), _GROUPS.sub("", word))]

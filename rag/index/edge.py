@@ -21,7 +21,7 @@ from rag.index.edge_files import Generations, NamedLock, broken
 from rag.index.edge_shard import OpenGeneration, current_generation, engine_faults
 from rag.index.index_errors import encoders, mismatch, name_taken, no_collection
 from rag.index.points import CHUNK_ID, ENTRY_KEYS, chunk_id, from_payload, point_ids, table_rows, to_entry, write_table
-from rag.system.private_files import check_room, private_folder
+from rag.system.files import check_room, private_folder
 
 if TYPE_CHECKING:
     from numpy import integer

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.system.private_files import private_folder, try_lock
+from rag.system.files import Stamp, private_folder, stamp, try_lock
 from rag.system.process import program
 from rag.types import now
 
@@ -47,9 +47,6 @@ def broken(collection: str, what: str) -> RetrievalError:
     message = f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.'
     hint = f'Run "{program()} ingest" again with the book\'s sources; it is rebuilt from them.'
     return RetrievalError("index_broken", message, hint=hint)
-
-
-Stamp = tuple[int, int, int]
 
 
 class Version(NamedTuple):
@@ -97,13 +94,13 @@ class Generations:
 
     def version(self) -> Version | None:
         """The version of the current generation, None where there is no collection."""
-        pointer = _stamp(self._pointer)
+        pointer = stamp(self._pointer)
         folder = self.current()
-        return Version(folder.absolute(), _stamp(folder / _CARD), pointer) if folder else None
+        return Version(folder.absolute(), stamp(folder / _CARD), pointer) if folder else None
 
     def is_current(self, version: Version) -> bool:
         """Whether a version is the current one. Reads no file: every change replaces the pointer by a new file."""
-        return _stamp(self._pointer) == version.pointer and _stamp(f"{version.folder}/{_CARD}") == version.card
+        return stamp(self._pointer) == version.pointer and stamp(f"{version.folder}/{_CARD}") == version.card
 
     def new(self) -> Path:
         """Make a folder for the next generation."""
@@ -198,15 +195,6 @@ class NamedLock:
         message = f'The index of "{self.path.parent.name}" is locked by {holder}; gave up after {seconds:g} seconds.'
         hint = "Try again in a moment. A book that several programs change needs a Qdrant server: set QDRANT_URL."
         return RetrievalError("index_locked", message, hint=hint, retryable=True)
-
-
-def _stamp(path: Path | str) -> Stamp | None:
-    """What distinguishes a file from another one of the same name; None if there is no file."""
-    try:
-        status = os.stat(path)  # noqa: PTH116  # each search asks twice, and making a `Path` takes longer
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _write(path: Path, text: str) -> None:

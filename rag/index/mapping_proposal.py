@@ -59,12 +59,6 @@ def propose(payloads: Sequence[Mapping[str, Any] | None]) -> FieldMap | None:
     return FieldMap(text=(text,), **found)
 
 
-def as_toml(fields: FieldMap, **book: str | None) -> str:
-    """The sections `[book]`, with the keys `book`, and `[book.payload]` of a profile, ready to paste."""
-    lines = ["[book]", *(f"{key} = {_quoted(value)}" for key, value in book.items() if value is not None)]
-    return "\n".join([*lines, "", *_payload_section(fields)])
-
-
 def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], model: str = "") -> str:
     """A profile's sections for a collection, from qdrant-client's description of it and some of its payloads.
 
@@ -90,10 +84,11 @@ def proposed_profile(collection: str, described: Any, payloads: Sequence[Any], m
     if fields is None:
         names = ", ".join(map(_quoted, sorted({str(name) for payload in payloads for name in payload or {}})))
         return "\n".join([*lines, "", "[book.payload]", f"# None of its fields reads like a text: {names or 'none'}"])
-    return "\n".join([*lines, "", *_payload_section(fields)])
+    return "\n".join([*lines, "", *payload_section(fields)])
 
 
-def _payload_section(fields: FieldMap) -> list[str]:
+def payload_section(fields: FieldMap) -> list[str]:
+    """The lines of the section `[book.payload]` of a profile."""
     lines = ["[book.payload]"]
     for name, paths in fields.paths().items():
         listed = ", ".join(map(_quoted, paths))

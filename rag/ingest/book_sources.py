@@ -17,9 +17,9 @@ from rag.errors import SourceFailedError, UsageError
 from rag.ingest.loaders import VERSION, LoadResult, load_source
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestFailure
-from rag.ingest.source_files import Stamp, stamp, witnessed
+from rag.ingest.source_files import Failure, why_unreadable, witness_stamp, witnessed
 from rag.ingest.sources.opened_source import is_address
-from rag.system.private_files import private_folder, write_private
+from rag.system.files import Stamp, private_folder, stamp, write_private
 
 _CODE: Final = Path(__file__).parent
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -117,6 +117,13 @@ class BookSources:
             self._read[str(source), key] = ReadSource(result, seen)
         return result
 
+    def fail(self, document: Document, error: Exception) -> None:
+        """Enter a page that could be read and not be cut. Its source is not remembered."""
+        failure = Failure(document.source, document.path, why_unreadable(error))
+        at = next(n for n, one in enumerate(self.loaded) if one.source == document.source)
+        self.loaded[at] = self.loaded[at].model_copy(update={"failures": (*self.loaded[at].failures, failure)})
+        self._read = {key: read for key, read in self._read.items() if read.result.source != document.source}
+
     def keep(self, empty: Collection[tuple[str, str]]) -> None:
         """Remember the sources that were read. `empty` are their pages, by source and path, that have no chunks."""
         for (source, key), read in self._read.items() if self._memory else ():
@@ -139,7 +146,7 @@ class ReadSource(NamedTuple):
     """A source that was read, and the files and folders that were looked at."""
 
     result: LoadResult
-    seen: Mapping[str, Stamp]
+    seen: Mapping[str, Stamp | None]
 
 
 class SourceMemory:
@@ -153,7 +160,7 @@ class SourceMemory:
         try:
             kept = json.loads(self._file(source, options).read_text("utf-8"))
             stamps = {Path(path): seen and tuple(seen) for path, seen in kept["seen"].items()}
-            if kept["code"] != _code() or any(stamp(path) != seen for path, seen in stamps.items()):
+            if kept["code"] != _code() or any(witness_stamp(path) != seen for path, seen in stamps.items()):
                 return None
             summary, pages = kept["summary"], kept["pages"]
             name = summary["source"]

@@ -10,16 +10,17 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
-from rag.errors import RetrievalError, UsageError
+from rag.errors import AskbookError, RetrievalError, SourceFailedError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, SourceMemory
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
 from rag.ingest.report import STEPS, ChunkCounts, DocumentCounts, IngestFailure, IngestProgress, IngestReport, Step
+from rag.ingest.source_files import Failure
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
@@ -30,32 +31,6 @@ MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 EVERY: Final = 0.1  # seconds between two reports about a step
 
 Watch = Callable[[IngestProgress], None]
-
-
-async def ingest(
-    sources: Sequence[Path | str],
-    *,
-    index: ChunkIndex,
-    embedder: Embedder,
-    sparse: SparseEncoder,
-    vectors: VectorCache,
-    progress: Callable[[int, int], None] | None = None,
-    watch: Watch | None = None,
-    memory: SourceMemory | None = None,
-    **options: Any,
-) -> IngestReport:
-    """All steps of an `Ingestion` in one call, with the fields of `IngestOptions`. `progress` counts embedded texts."""
-
-    def watched(step: IngestProgress) -> None:
-        if watch:
-            watch(step)
-        if progress and step.step == "embed" and step.waiting is None:
-            progress(step.done, step.total)
-
-    given = IngestOptions(**options)
-    return await Ingestion(
-        sources, given, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watched, memory=memory
-    ).run()
 
 
 class _UnreadPageError(Exception):
@@ -157,10 +132,16 @@ class Ingestion:
         if not options.dry_run:
             await asyncio.to_thread(self._sources.keep, self._empty)
         if not plan.total:
-            names = ", ".join(str(source) for source in self._sources.given)
-            raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+            raise self._nothing()
         self._sources.forget_texts()
         await asyncio.to_thread(self._vectors.look_up, plan.write)
+
+    def _nothing(self) -> UsageError:
+        names = ", ".join(str(source) for source in self._sources.given)
+        if not self._failures:
+            return UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+        why = f"{self._failures[0].path}: {self._failures[0].reason}"
+        return SourceFailedError(f"No page could be read in {names}: {why}.", code="no_pages")
 
     async def _lock(self) -> None:
         if not self.options.dry_run and not self._locked:
@@ -190,17 +171,23 @@ class Ingestion:
         limit = min(CHUNK_TOKENS, self.embedder.max_tokens - MARGIN)
         others = {entry.source for entry in entries} if self.options.alone else set()
         loaded, documents = self._sources.loaded, self._sources.documents
-        failed = {(failure.source, failure.path) for result in loaded for failure in result.failures}
+        failed = {(failure.source, failure.path) for failure in self._failures}
         stored = {(entry.source, entry.source_file_path) for entry in entries}
         numbers = iter(range(1, len(documents) + 1))
 
-        def chunked(document: Document) -> list[Chunk]:
+        def chunked(document: Document) -> list[Chunk] | None:
             self._tell("chunk", next(numbers, len(documents)), len(documents))
             if isinstance(document, RecalledPage):
                 if document.is_empty:
                     return []
                 raise _UnreadPageError
-            made = chunk(document, count_tokens=self.embedder.count_tokens, max_tokens=limit)
+            try:
+                made = chunk(document, count_tokens=self.embedder.count_tokens, max_tokens=limit)
+            except (AskbookError, OSError, MemoryError):  # the tokenizer's
+                raise
+            except Exception as error:
+                self._sources.fail(document, error)
+                return None
             if not made:
                 self._empty.add((document.source, document.path))
             return made
@@ -293,6 +280,10 @@ class Ingestion:
         assert self._plan is not None, "the step chunk comes first"  # noqa: S101
         return self._plan
 
+    @property
+    def _failures(self) -> list[Failure]:
+        return [failure for result in self._sources.loaded for failure in result.failures]
+
     def _tell(self, step: Step, done: int, total: int, *, always: bool = False) -> None:
         moment = time.monotonic()
         if always or done in (0, total) or moment - self._shown >= EVERY:
@@ -311,7 +302,7 @@ class Ingestion:
     def report(self) -> IngestReport:
         """What was done, or in a dry run what would be; once the step "chunk" has run."""
         plan = self._made_plan
-        failures = [failure for result in self._sources.loaded for failure in result.failures]
+        failures = self._failures
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self.embedder.model_id,

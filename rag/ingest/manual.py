@@ -13,13 +13,16 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rag import ports
 from rag.book import IndexEntry, IndexInfo
 from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
 from rag.system.process import as_packaged
+
+if TYPE_CHECKING:
+    from rag.ingest.report import IngestProgress
 
 DOCS: Final = Path(__file__).parent.parent.parent / "docs"
 SKIPPED: Final = ("decisions",)
@@ -43,24 +46,24 @@ async def index_manual(
     read, and the ingestion is not imported. Of several processes that start in a new home, one indexes the manual and
     the others wait; raises `RetrievalError` "index_locked" after a minute.
     """
+
+    def watch(step: IngestProgress) -> None:
+        if progress and step.step == "embed" and step.waiting is None:
+            progress(step.done, step.total)
+
     give_up = time.monotonic() + _LONGEST_WAIT
     while not await is_current(index, embedder, sparse, stamp):
-        from rag.ingest.ingestion import ingest
+        from rag.ingest.book_sources import IngestOptions
+        from rag.ingest.ingestion import Ingestion
 
         try:
             if await _fitting(index, embedder, sparse) is None:
                 await index.drop()
-            await ingest(
-                [pages or DOCS],
-                index=index,
-                embedder=embedder,
-                sparse=sparse,
-                vectors=vectors,
-                progress=progress,
-                skip=SKIPPED,
-                own=True,
-                alone=True,  # after the program has moved to another folder, the pages of the old one must go
-            )
+            # `alone`: after the program has moved to another folder, the pages of the old one must go.
+            options = IngestOptions(skip=SKIPPED, own=True, alone=True)
+            await Ingestion(
+                [pages or DOCS], options, index=index, embedder=embedder, sparse=sparse, vectors=vectors, watch=watch
+            ).run()
             if stamp is not None and (made := await index.info()):
                 await asyncio.to_thread(_remember, stamp, fingerprint(made, await index.entries()))
             return

@@ -18,7 +18,9 @@ from typing import Final
 from rag.errors import SourceFailedError, UsageError
 from rag.ingest.formats.file_format import LARGEST, decoded
 from rag.ingest.formats.known_formats import BY_SUFFIX
+from rag.ingest.formats.reader_process import BUG
 from rag.ingest.patterns import EVERYTHING, Selection
+from rag.system.files import Stamp, stamp
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
@@ -62,20 +64,19 @@ class SourceFiles:
     def name(self) -> str:
         return self.fetched_from or self.source.as_posix()
 
-    def failure(self, file: Path, error: OSError | ValueError) -> Failure:
+    def failure(self, file: Path, error: Exception) -> Failure:
         """The failure of a file."""
         return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
 
-Stamp = tuple[int, int, int, int] | None  # inode, size, time of change of the content and of the file; None: no file
 _KIND: Final = "?"  # in place of a name: whether the path is a folder; what is in it does not count
-_witness: Final[ContextVar[dict[str, Stamp] | None]] = ContextVar("witness", default=None)
+_witness: Final[ContextVar[dict[str, Stamp | None] | None]] = ContextVar("witness", default=None)
 
 
 @contextmanager
-def witnessed() -> Iterator[dict[str, Stamp]]:
+def witnessed() -> Iterator[dict[str, Stamp | None]]:
     """Note the stamp of every file and folder that is read or looked for. If none changes, the book is the same."""
-    seen: dict[str, Stamp] = {}
+    seen: dict[str, Stamp | None] = {}
     token = _witness.set(seen)
     try:
         yield seen
@@ -83,21 +84,20 @@ def witnessed() -> Iterator[dict[str, Stamp]]:
         _witness.reset(token)
 
 
-def stamp(path: Path) -> Stamp:
-    """What distinguishes a file or folder from any that may replace it later."""
+def witness_stamp(path: Path) -> Stamp | None:
+    """The stamp of a path that `witnessed` noted."""
+    if path.name != _KIND:
+        return stamp(path)
     try:
-        if path.name == _KIND:
-            return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
-        status = path.stat()
+        return stat.S_IFMT(path.parent.stat().st_mode), 0, 0, 0
     except (OSError, ValueError):
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _note(path: Path) -> None:
     seen = _witness.get()
     if seen is not None and (name := str(path)) not in seen:
-        seen[name] = stamp(path)
+        seen[name] = witness_stamp(path)
 
 
 def source_files(
@@ -245,12 +245,16 @@ def _may_follow(link: Path, root: Path) -> bool:
         return True
 
 
-def why_unreadable(error: OSError | ValueError) -> str:
-    """The reason of an error in reading a file, in words."""
+def why_unreadable(error: Exception) -> str:
+    """The reason of an error in reading a file, in words. All but OSError and ValueError are bugs of askbook."""
     if isinstance(error, UnicodeEncodeError):
         return "its name is not UTF-8; rename it"
     if isinstance(error, UnicodeDecodeError):
         return (
             f"it is not UTF-8 text: byte 0x{error.object[error.start]:02x} at position {error.start}; save it as UTF-8"
         )
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if not isinstance(error, OSError | ValueError):
+        return BUG.format(type(error).__name__)
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

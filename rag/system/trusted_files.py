@@ -13,7 +13,7 @@ import shlex
 from pathlib import Path
 
 from rag.errors import UsageError
-from rag.system.private_files import private_folder, write_private
+from rag.system.files import private_folder, write_private
 from rag.system.process import program
 
 

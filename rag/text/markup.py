@@ -34,7 +34,8 @@ _BARE_HOST_END: Final = re.compile(
     rf"[.．｡](?:{_TOP_LEVEL_DOMAINS})(?![A-Za-z0-9_-]|\.[A-Za-z0-9])(?::\d{{1,5}})?(?:[/?#]{_URL_SIGN}{{0,500}})?"
     r"|@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
     # s3://bucket/x, magnet:?xt=x; `gs://` alone is a scheme
-    r"|:(?:(?:(?<=[a-z]:)(?<!http:)(?<!https:)(?<!ftp:)|(?<=[a-z]\d:))//(?=[/.]{0,3}\w)|(?<=magnet:)\?)"
+    r"|:(?:(?:(?<=[a-z]:)(?<!http:)(?<!https:)(?<!ftp:)|(?<=[a-z]\d:))//(?=[/.]{0,3}\w)|(?<=magnet:)\?"
+    rf"|(?:{cited.AFTER_SCHEME})(?=\w|\+\d))"
     rf"{_URL_SIGN}{{1,2000}}",
     re.IGNORECASE,
 )

@@ -52,6 +52,9 @@ ROUNDED: Final = frozenset({
     "about", "around", "roughly", "approximately", "nearly", "almost", "over", "under", "above", "below", "circa", "ca",
     "more", "less", "fewer", "least", "most", "some", "~", "≈", ">", "<",
 })  # fmt: skip
+PART: Final = frozenset({"part", "parts"})  # of a mixture
+TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
+RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
 SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", "combined"})  # a reader can add it up
 BEFORE_LIST: Final = frozenset(":,(–—")

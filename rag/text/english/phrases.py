@@ -109,6 +109,13 @@ POINTING: Final = frozenset(
 SEE: Final = re.compile(r"[ \t]*\((?:see|cf\.?|(?:source|passage|ref|reference)s?:?)[ \t,;]*\)", re.IGNORECASE)
 # ", see" before an address that is removed.
 REFERS: Final = r"[ \t]*[,;(–—-][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*"
+# A word that needs what is removed behind it, but in "(see ...)" and ", see ...", which are removed with it.
+NEEDS_OBJECT: Final = re.compile(
+    r"(?:(?<![,;(–—-][ \t])(?<![,;(–—-])\b"
+    r"(?:at|by|call|contact|for|from|in|into|is|are|of|on|open|see|through|to|under|via|visit|with)"
+    r"(?:[ \t]the)?|\w:)[ \t*_]*\Z",
+    re.IGNORECASE,
+)
 _SAYS: Final = (
     r"(?:say|state|explain|describe|note|mention|show|indicate|report|add|define|list|specifie|recommend|suggest)s?"
 )

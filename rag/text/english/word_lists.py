@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Final
 
 ABBREVIATION: Final = re.compile(
@@ -18,6 +19,20 @@ _MONTH_WORDS: Final = "january february march april may june july august septemb
 MONTHS: Final = tuple(_MONTH_WORDS.split())
 _DAY_WORDS: Final = "monday tuesday wednesday thursday friday saturday sunday"
 DATES: Final = frozenset({*MONTHS, *_DAY_WORDS.split()})
+# What stands for a set of days, and every word for it.
+SETS_OF_DAYS: Final = {
+    **dict.fromkeys(
+        [("weekday",), ("weekdays",), ("working", "days"), ("business", "days"), *product(
+            ("monday", "mondays", "mon"), ("to", "through", "till", "until", *"-–—"), ("friday", "fridays", "fri"))],
+        ("weekday", "working", "mon", "fri", *_DAY_WORDS.split()[:5]),
+    ),
+    **dict.fromkeys(
+        [("weekend",), ("weekends",), *product(
+            ("saturday", "saturdays", "sat"), ("and", "&"), ("sunday", "sundays", "sun"))],
+        ("weekend", "sat", "sun", *_DAY_WORDS.split()[5:]),
+    ),
+}  # fmt: skip
+BEGIN_SETS_OF_DAYS: Final = frozenset(words[0] for words in SETS_OF_DAYS)
 TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv", "ad", "bc", "bce", "ce"})  # no names
 
 # A sentence that begins with one of these is about what the sentence before it names.
@@ -90,3 +105,6 @@ _WORKS: Final = rf"{_WORK}(?:; ?{_WORK}){{0,5}}"
 WORKS: Final = rf"(?:see |cf\. )?{_WORKS}"
 WORKS_IN_PARENTHESES: Final = rf"(?:see |cf\. |e\.g\.,? )?{_WORKS}"
 SEE: Final = "(?:see )?"
+_SCHEMES: Final = ("sip", "sips", "tel", "callto", "skype", "xmpp")  # of addresses without slashes
+SCHEMES: Final = "|".join(_SCHEMES)
+AFTER_SCHEME: Final = "|".join(rf"(?<=\b{one}:)" for one in _SCHEMES)

@@ -1,4 +1,4 @@
-"""Folders and files for the user's own data, and locks on files."""
+"""Folders and files for the user's own data, locks on files, and what tells a file from its successor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 
 from rag.errors import RetrievalError
+
+Stamp = tuple[int, int, int, int]  # inode, size, time of change of the content and of the file
 
 
 def private_folder(path: Path) -> Path:
@@ -83,3 +85,12 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return path.stat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False
+
+
+def stamp(path: Path | str) -> Stamp | None:
+    """What differs between a file or folder and any that replaces it later; None if there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  # each search asks twice, and making a `Path` takes longer
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
