@@ -14,7 +14,7 @@ from typing import Final
 from rag.ingest.anchors import AnchorRule
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
-from rag.ingest.tags import strip_tags
+from rag.ingest.tags import strip_tags, with_powers
 from rag.text.sentences import code_spans
 
 _FENCE: Final = re.compile(
@@ -118,8 +118,9 @@ class PageDraft:
         if indented:
             inside = {n for begin, end in ranges for n in range(begin, end)}
             if any(_INDENTED.match(line) for n, line in enumerate(lines) if n not in inside):
-                code = self.source.code_lines
-                ranges += [(b, e) for b, e in code if b not in inside and e - 1 not in inside]
+                code = [(b, e) for b, e in self.source.code_lines if b not in inside and e - 1 not in inside]
+                shown = {n for begin, end in code for n in range(begin, end)}  # a fence in it is a part of that code
+                ranges = [one for one in ranges if one[0] not in shown] + code
         for begin, end in sorted(ranges, reverse=True):
             while end > begin and not lines[end - 1].strip():
                 end -= 1
@@ -141,7 +142,7 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[str], s
     """Remove comments and tags, and turn HTML's headings and preformatted texts into Markdown. See `strip_tags`."""
     if "<" not in draft.text:
         return
-    text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", draft.text))
+    text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", with_powers(draft.text)))
     text = _PRE.replaced(lambda _, inner: _preformatted(inner, draft), text)
     text = _CODE.sub(lambda code: _code_span(code, draft, mdx=mdx), text)
     text = _HTML_HEADING.replaced(_heading, text)
