@@ -125,14 +125,16 @@ class LineCheck:
             why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
         each = [finding(sentence, [one], self._turn) for one in sources]
-        if alone := {number: quote for one in each for number, quote in one.quotes.items()}:
+        alone = {number: quote for one in each for number, quote in one.quotes.items()}
+        beside = [one for one in sources if one.number not in alone]
+        if alone and beside:
             wanted = read(sentence).whole.telling.keys()
             lacking = wanted - frozenset[str]().union(*(self._sources[number].stated for number in alone))
-            adding = [one for one in sources if lacking & one.stated and one.number not in alone]
-            adding = [one for one in adding if len(wanted & one.stated) >= _RELATED * len(wanted)]
-            quotes = alone | {one.number: best_quote(sentence, one.text) for one in adding}
+            adding = [one for one in beside if lacking & one.stated]
+            beside = [one for one in adding if len(wanted & one.stated) >= _RELATED * len(wanted)]
+        quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
+        if alone:
             return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
-        quotes = {one.number: best_quote(sentence, one.text) for one in sources}
         found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
