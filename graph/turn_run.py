@@ -146,8 +146,9 @@ class TurnRuns:
         """
         last = None
         failure: AskbookError | None = None
+        steps = self._steps(request, given, stored=stored) if given else self._steps_left(request)
         try:
-            async with aclosing(self._steps(request, given, stored=stored)) as events:
+            async with aclosing(steps) as events:
                 async for event in events:
                     last = event
                     yield event
@@ -160,7 +161,25 @@ class TurnRuns:
             failure = failure or AskbookError("api_error", "internal", message)
             yield response_event(await self._failed(failure, request))
 
-    async def _steps(self, request: Request, given: InputState | None, *, stored: bool) -> Events:
+    async def _steps_left(self, request: Request) -> Events:
+        """The events of the steps that an interrupted turn has left.
+
+        Earlier versions could store what a node wrote without the node that follows it; see decision 165. Such a run
+        ends at once, without a response. Then the router of that node is asked again.
+        """
+        config, last = thread_config(request.thread_id), None
+        stopped_in = (await self._graph.aget_state(config)).tasks
+        async with aclosing(self._steps(request, None)) as events:
+            async for event in events:
+                last = event
+                yield event
+        if stopped_in and (last is None or last.response is None):
+            await self._graph.aupdate_state(config, {}, as_node=stopped_in[0].name)
+            async with aclosing(self._steps(request, None)) as events:
+                async for event in events:
+                    yield event
+
+    async def _steps(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
         """The events of the run's steps; the last one holds the response, if the run has given one."""
         values: Mapping[str, Any] = {}
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without

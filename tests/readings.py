@@ -31,6 +31,10 @@ def too_large(raw: bytes) -> int:
     raise MemoryError
 
 
+def mistaken(raw: bytes) -> int:
+    return raw[len(raw)]
+
+
 def too_deep(raw: bytes) -> int:
     return too_deep(raw)
 

@@ -28,11 +28,11 @@ from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
 from rag.search.given_retriever import SeenPassages, chunk_of, score_of
-from rag.search.retriever import as_retriever
+from rag.search.retriever import as_retriever, document_of
 from rag.settings import Settings
 from state import Context
 from tests.command_line import QUESTION
-from tests.fakes import AT_ONCE, FakeVectors, ScriptedModel, tool_call
+from tests.fakes import AT_ONCE, FakeVectors, ScriptedModel, passage, tool_call
 from tests.homes import copied
 from tests.ingesting import ingest
 
@@ -135,6 +135,24 @@ def test_a_document_keeps_its_id_and_gets_a_stable_one_otherwise() -> None:
     assert chunk_of(TEETH).id == chunk_of(TEETH).id != chunk_of(OTHER).id
     assert score_of({"score": True}) is not None
     assert score_of({"score": float("nan")}) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "link"),
+    [
+        ("https://x.example/p", "https://x.example/p#nodes"),
+        ("a.md", "a.md"),
+        ("https://x.example/#/p", "https://x.example/#/p"),
+    ],
+)
+def test_a_passage_that_comes_back_as_a_document_is_the_same_passage(url: str, link: str) -> None:
+    found = passage(3, url=url, link=link, chapter="Chapter 2", page_number=7, chunk_index=4)
+    assert chunk_of(document_of(found)).passage(3, found.score) == found
+
+
+def test_a_link_to_another_page_gives_no_anchor() -> None:
+    data = {"url": "https://x.example/p", "link": "https://x.example/other#nodes"}
+    assert chunk_of(Document("Text.", metadata=data)).link == "https://x.example/p"
 
 
 @pytest.mark.parametrize("form", ["[Source: Widgets](https://x.example/w)", "[Source: Widgets](https://x.example/w/)"])

@@ -51,6 +51,28 @@ def reason(file: Path) -> str:
     return failure.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", "<main><h1>A</h1><p>One&#13;two&#13;three four.</p></main>"),
+        ("a.md", "# A\n\n<pre>one&#13;two&#13;three four.</pre>"),
+        ("a.rst", "A\n=\n\nOne |r| two |r| three four.\n\n.. |r| unicode:: 0x0D\n"),
+    ],
+)
+def test_a_carriage_return_that_a_page_writes_as_a_number_is_a_line_break(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    (found,) = passages(tmp_path / name)
+    assert words(found.text)[-4:] == ["One" if name != "a.md" else "one", "two", "three", "four"]
+
+
+def test_code_in_the_definitions_of_a_page_is_kept_at_any_depth(tmp_path: Path) -> None:
+    block = "<pre><code>first [1]\n\nsecond\n\nthird\n\n...</code></pre>"
+    items = "".join(f"<dt>Term {n}</dt><dd><p>Says {n}.</p><p>As in:</p>{block}<p>So it is.</p></dd>" for n in range(4))
+    (tmp_path / "a.html").write_text(f"<main><h1>A</h1><dl>{items}</dl></main>")
+    found = words(" ".join(one.text for one in passages(tmp_path / "a.html")))
+    assert (found.count("third"), found.count("So"), found.count("Term")) == (4, 4, 4)
+
+
 @pytest.mark.parametrize("name", ["book.rst", "book.html", "book.ipynb"])
 def test_the_passages_of_every_format_say_what_those_of_markdown_say(name: str) -> None:
     expected = passages(FOLDER / "book.md")

@@ -9,7 +9,9 @@ import pytest
 
 from rag.book import Document
 from rag.errors import UsageError
+from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.loaders import load_source
+from rag.ingest.page import MarkdownText
 
 Write = Callable[[dict[str, str | bytes]], Path]
 
@@ -117,6 +119,28 @@ def test_a_file_that_is_no_text_fails_with_a_reason_and_the_others_go_on(write: 
     assert [f.file for f in result.failures] == [f"{source.resolve()}/a.md", f"{source.resolve()}/b.md"]
     assert "0xe9 at position 3" in result.failures[0].reason
     assert "NUL" in result.failures[1].reason
+
+
+def test_a_page_on_which_askbook_has_a_bug_is_reported_and_the_others_go_on(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write({"a.md": "A", "b.md": "B", "c.md": "C"})
+    convert, publishes = Generator.convert, Generator.is_published
+
+    def with_bug(rules: Generator, page: PageFile) -> MarkdownText:
+        return convert(rules, page) if page.path != "a.md" else [][0]
+
+    def with_another(rules: Generator, page: PageFile) -> bool:
+        return publishes(rules, page) if page.path != "b.md" else bool([][0])
+
+    monkeypatch.setattr(Generator, "convert", with_bug)
+    monkeypatch.setattr(Generator, "is_published", with_another)
+    result = load_source(source)
+    assert [d.path for d in result.documents] == ["c.md"]
+    assert {f.path: f.reason for f in result.failures} == {
+        "a.md": "askbook failed at it (IndexError); please report it with the file",
+        "b.md": "askbook failed at it (IndexError); please report it with the file",
+    }
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_tolerated(write: Write) -> None:

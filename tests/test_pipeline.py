@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rag.book import IndexInfo
+from rag.book import Chunk, Document, IndexInfo
 from rag.errors import RetrievalError, UsageError
+from rag.ingest.chunking import chunk
 from rag.ingest.report import IngestReport
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
@@ -178,6 +179,26 @@ async def test_a_file_that_fails_is_reported_and_the_others_go_on(bench: Bench) 
     assert (report.documents.added, report.documents.failed) == (2, 1)
     assert report.failures[0].source.endswith("docs/c.md")
     assert "UTF-8" in report.failures[0].reason
+
+
+async def test_a_page_on_which_cutting_has_a_bug_is_reported_keeps_its_passages_and_is_read_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.run()
+    bench.write("a.md", "Changed.")
+    bench.write("c.md", "Three.")
+
+    def with_bug(document: Document, **options: Any) -> list[Chunk]:
+        return chunk(document, **options) if document.path != "a.md" else [][0]
+
+    monkeypatch.setattr("rag.ingest.ingestion.chunk", with_bug)
+    report = await bench.run()
+    assert [(Path(one.source).name, "please report it" in one.reason) for one in report.failures] == [("a.md", True)]
+    assert (report.documents.added, report.documents.deleted, report.documents.failed) == (1, 0, 1)
+    assert "Changed." not in [c.text for c in bench.index.chunks]
+    monkeypatch.undo()
+    assert (await bench.run()).documents.changed == 1
+    assert "Changed." in [c.text for c in bench.index.chunks]
 
 
 async def test_the_pages_of_a_folder_that_cannot_be_listed_stay(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

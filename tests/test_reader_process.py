@@ -43,7 +43,12 @@ def test_the_memory_of_the_process_that_asks_does_not_count(reader: FileReader) 
 
 @pytest.mark.parametrize(
     ("function", "says"),
-    [("killed", "it is broken"), ("too_large", "too much memory"), ("too_deep", "nested too deeply")],
+    [
+        ("killed", "it is broken"),
+        ("too_large", "too much memory"),
+        ("too_deep", "nested too deeply"),
+        ("mistaken", r"askbook failed at it \(IndexError\); please report it"),
+    ],
 )
 def test_what_breaks_the_process_costs_one_file(function: str, says: str, reader: FileReader) -> None:
     with pytest.raises(ValueError, match=says):

@@ -6,8 +6,8 @@ Every call is billed, so texts are all that is sent. Clients have timeouts; retr
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from langchain_core.embeddings import Embeddings
@@ -64,8 +64,6 @@ class HostedEmbeddings(Embeddings):
         self.dimension = known.dimension if known else 0
         self.max_tokens = known.max_tokens if known else UNKNOWN_TOKENS
         self._connect = connect
-        self._wire: Wire | None = None
-        self._guard = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
         """An upper bound of the model's tokens, whose tokenizer would have to be downloaded."""
@@ -97,7 +95,7 @@ class HostedEmbeddings(Embeddings):
         import numpy as np
 
         with hosted_faults("embedding", self.service):
-            rows = np.asarray(self._connected()(texts, kind), dtype=np.float64)
+            rows = np.asarray(self._wire(texts, kind), dtype=np.float64)
             if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
                 raise ValueError("it must be one vector for each text")
         width = rows.shape[1]
@@ -121,12 +119,10 @@ class HostedEmbeddings(Embeddings):
             vector: list[float] = _unit(mean if mean.any() else rows[0]).tolist()
         return vector
 
-    def _connected(self) -> Wire:
-        # The client's library takes a second to load, so it is loaded for the first text only.
-        with self._guard:
-            if self._wire is None:
-                self._wire = self._connect(self.model_id, self.service)
-            return self._wire
+    @cached_property
+    def _wire(self) -> Wire:
+        """The client, whose library takes a second to load, so it is loaded for the first text only."""
+        return self._connect(self.model_id, self.service)
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from rag.evaluation.evaluation_run import EvaluationRun, RunComparison
@@ -21,33 +22,7 @@ _SHOWN_HITS: Final = 12
 _BINS, _REFUSAL_BINS = 20, 10  # of scores
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _MAIN: Final = ("right", "right_page_cited", "exact_refusals", "supported")  # figures at the top of the page
-_STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5f6368; --line: #d9dce1; --paper: #fff; --box: #f5f6f8;
-  --first: #2563eb; --second: #d97706; --gate: #b91c1c; --good: #15803d; --bad: #b91c1c; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --soft: #9aa0a6; --line: #3c4043; --paper: #17181a;
-  --box: #202124; --first: #7aa2f7; --second: #f0a35e; --gate: #f28b82; --good: #81c995; --bad: #f28b82; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 74rem;
-  margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-.scroll { overflow-x: auto; margin: .5rem 0 1.5rem; }
-th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-.main { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
-.main div { background: var(--box); border-radius: .5rem; padding: .6rem .9rem; } .main b { font-size: 1.9rem;
-  display: block; line-height: 1.2; } .main span { display: block; }
-@media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding: .25rem .35rem; font-size: 13px; } }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
-figure { margin: 0; padding: .75rem; background: var(--box); border-radius: .5rem; }
-figcaption { font-weight: 600; } svg { width: 100%; height: auto; }
-.first { fill: var(--first); background: var(--first); } .second { fill: var(--second); background: var(--second); }
-.grid { stroke: var(--line); } .gate { stroke: var(--gate); stroke-width: 2; }
-text { fill: var(--soft); font-size: 11px; text-anchor: middle; } text.up { text-anchor: end; }
-text.gate-label { fill: var(--gate); text-anchor: start; } .key i { display: inline-block; width: .8em; height: .8em;
-  margin: 0 .4em 0 1em; border-radius: 2px; } .soft { color: var(--soft); } .good { color: var(--good); }
-.bad { color: var(--bad); } details { border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0;
-  padding: .5rem .75rem; } summary { cursor: pointer; } pre { white-space: pre-wrap; overflow-wrap: anywhere;
-  background: var(--box); padding: .6rem; border-radius: .4rem; font: 13px/1.45 ui-monospace, monospace; }
-"""
+_STYLE: Final = Path(__file__).with_name("report.css")
 
 
 def report_page(run: EvaluationRun) -> str:
@@ -76,7 +51,8 @@ def report_page(run: EvaluationRun) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
-        f"<title>{_safe(title)}</title><style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+        f"<title>{_safe(title)}</title><style>\n{_STYLE.read_text('utf-8')}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
     )
 
 

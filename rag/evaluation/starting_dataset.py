@@ -10,7 +10,7 @@ import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, Final
 
 from rag.book import Chunk
@@ -119,9 +119,8 @@ def _spread(rows: Iterable[Row]) -> list[Row]:
     pages: dict[str, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda one: _hash(one["page"], *one["questions"])):
         pages[row["page"]].append(row)
-    ordered = [pages[page] for page in sorted(pages, key=_hash)]
-    longest = max(map(len, ordered), default=0)
-    return [page[place] for place in range(longest) for page in ordered if place < len(page)]
+    rounds = zip_longest(*(pages[page] for page in sorted(pages, key=_hash)))
+    return [row for rows in rounds for row in rows if row is not None]
 
 
 def _finished(row: Row, *, ids: bool) -> Row:

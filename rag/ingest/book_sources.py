@@ -17,7 +17,7 @@ from rag.errors import SourceFailedError, UsageError
 from rag.ingest.loaders import VERSION, LoadResult, load_source
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import IngestFailure
-from rag.ingest.source_files import witness_stamp, witnessed
+from rag.ingest.source_files import Failure, why_unreadable, witness_stamp, witnessed
 from rag.ingest.sources.opened_source import is_address
 from rag.system.files import Stamp, private_folder, stamp, write_private
 
@@ -116,6 +116,13 @@ class BookSources:
         if memory and not result.failures:
             self._read[str(source), key] = ReadSource(result, seen)
         return result
+
+    def fail(self, document: Document, error: Exception) -> None:
+        """Enter a page that could be read and not be cut. Its source is not remembered."""
+        failure = Failure(document.source, document.path, why_unreadable(error))
+        at = next(n for n, one in enumerate(self.loaded) if one.source == document.source)
+        self.loaded[at] = self.loaded[at].model_copy(update={"failures": (*self.loaded[at].failures, failure)})
+        self._read = {key: read for key, read in self._read.items() if read.result.source != document.source}
 
     def keep(self, empty: Collection[tuple[str, str]]) -> None:
         """Remember the sources that were read. `empty` are their pages, by source and path, that have no chunks."""

@@ -53,8 +53,9 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
     if max_tokens < LEAST_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}; chunks need at least {LEAST_TOKENS}.")
     count = lru_cache(maxsize=64)(count_tokens)  # packing measures the same text more than once
-    text_end = len(document.text)  # twice: a block may end one line after the last
-    starts = [0, *(match.end() for match in re.finditer("\n", document.text)), text_end, text_end]
+    whole = parsed(document).text
+    starts = [0, *(match.end() for match in re.finditer("\n", whole)), len(whole)]
+    starts.append(len(whole))  # a block may end one line after the last
     chunks: list[Chunk] = []
     places: Counter[tuple[str, ...]] = Counter()
     for section in _sections(document):
@@ -64,7 +65,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
         def fits(text: str, prefix: str = prefix) -> bool:
             return len(text) <= CHARACTERS * max_tokens and count(prefix + without_addresses(text)) <= max_tokens
 
-        for begin, text in pack(section.blocks, document.text, starts, fits):
+        for begin, text in pack(section.blocks, whole, starts, fits):
             place = places[section.path]
             places[section.path] += 1
             line = bisect_right(starts, begin) - 1

@@ -13,13 +13,14 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from rag.book import RECIPE, Chunk, Document, IndexEntry, IndexInfo, Point
-from rag.errors import RetrievalError, UsageError
+from rag.errors import AskbookError, RetrievalError, SourceFailedError, UsageError
 from rag.index.index_errors import not_ours
 from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, SourceMemory
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
 from rag.ingest.report import STEPS, ChunkCounts, DocumentCounts, IngestFailure, IngestProgress, IngestReport, Step
+from rag.ingest.source_files import Failure
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
@@ -131,10 +132,16 @@ class Ingestion:
         if not options.dry_run:
             await asyncio.to_thread(self._sources.keep, self._empty)
         if not plan.total:
-            names = ", ".join(str(source) for source in self._sources.given)
-            raise UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+            raise self._nothing()
         self._sources.forget_texts()
         await asyncio.to_thread(self._vectors.look_up, plan.write)
+
+    def _nothing(self) -> UsageError:
+        names = ", ".join(str(source) for source in self._sources.given)
+        if not self._failures:
+            return UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+        why = f"{self._failures[0].path}: {self._failures[0].reason}"
+        return SourceFailedError(f"No page could be read in {names}: {why}.", code="no_pages")
 
     async def _lock(self) -> None:
         if not self.options.dry_run and not self._locked:
@@ -164,17 +171,23 @@ class Ingestion:
         limit = min(CHUNK_TOKENS, self.embedder.max_tokens - MARGIN)
         others = {entry.source for entry in entries} if self.options.alone else set()
         loaded, documents = self._sources.loaded, self._sources.documents
-        failed = {(failure.source, failure.path) for result in loaded for failure in result.failures}
+        failed = {(failure.source, failure.path) for failure in self._failures}
         stored = {(entry.source, entry.source_file_path) for entry in entries}
         numbers = iter(range(1, len(documents) + 1))
 
-        def chunked(document: Document) -> list[Chunk]:
+        def chunked(document: Document) -> list[Chunk] | None:
             self._tell("chunk", next(numbers, len(documents)), len(documents))
             if isinstance(document, RecalledPage):
                 if document.is_empty:
                     return []
                 raise _UnreadPageError
-            made = chunk(document, count_tokens=self.embedder.count_tokens, max_tokens=limit)
+            try:
+                made = chunk(document, count_tokens=self.embedder.count_tokens, max_tokens=limit)
+            except (AskbookError, OSError, MemoryError):  # the tokenizer's
+                raise
+            except Exception as error:
+                self._sources.fail(document, error)
+                return None
             if not made:
                 self._empty.add((document.source, document.path))
             return made
@@ -267,6 +280,10 @@ class Ingestion:
         assert self._plan is not None, "the step chunk comes first"  # noqa: S101
         return self._plan
 
+    @property
+    def _failures(self) -> list[Failure]:
+        return [failure for result in self._sources.loaded for failure in result.failures]
+
     def _tell(self, step: Step, done: int, total: int, *, always: bool = False) -> None:
         moment = time.monotonic()
         if always or done in (0, total) or moment - self._shown >= EVERY:
@@ -285,7 +302,7 @@ class Ingestion:
     def report(self) -> IngestReport:
         """What was done, or in a dry run what would be; once the step "chunk" has run."""
         plan = self._made_plan
-        failures = [failure for result in self._sources.loaded for failure in result.failures]
+        failures = self._failures
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self.embedder.model_id,

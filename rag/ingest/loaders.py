@@ -87,7 +87,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
             continue
         try:
             documents.append(_document(found, rules, page, digest))
-        except ValueError as error:
+        except Exception as error:
             failures.append(found.failure(page.file, error))
     if not documents:
         why = f"{failures[0].path}: {failures[0].reason}"
@@ -120,10 +120,10 @@ def _read_pages(
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
             raw = read_file(file, found.root, hard_links=own, largest=loader.largest)
             texts = loader.load(raw)
-        except (OSError, ValueError) as error:
+            published = [page for text in texts if rules.is_published(page := PageFile.of(text, path, file))]
+        except Exception as error:
             failures.append(found.failure(file, error))
             continue
-        published = [page for text in texts if rules.is_published(page := PageFile.of(text, path, file))]
         if not published:
             others[suffix] += 1
         digest = hashlib.sha256(raw).digest()

@@ -38,10 +38,13 @@ class Block:
 
 
 class MarkdownText:
-    """A text and its blocks, parsed at first use. `rule` makes the anchors of headings that set none with `{#id}`."""
+    """A text and its blocks, parsed at first use. `rule` makes the anchors of headings that set none with `{#id}`.
+
+    Its lines end as the parser ends them, so that blocks are counted in the lines of the text.
+    """
 
     def __init__(self, text: str, rule: AnchorRule = github_anchors) -> None:
-        self.text = text
+        self.text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.rule = rule
 
     @cached_property

@@ -118,8 +118,9 @@ class PageDraft:
         if indented:
             inside = {n for begin, end in ranges for n in range(begin, end)}
             if any(_INDENTED.match(line) for n, line in enumerate(lines) if n not in inside):
-                code = self.source.code_lines
-                ranges += [(b, e) for b, e in code if b not in inside and e - 1 not in inside]
+                code = [(b, e) for b, e in self.source.code_lines if b not in inside and e - 1 not in inside]
+                shown = {n for begin, end in code for n in range(begin, end)}  # a fence in it is a part of that code
+                ranges = [one for one in ranges if one[0] not in shown] + code
         for begin, end in sorted(ranges, reverse=True):
             while end > begin and not lines[end - 1].strip():
                 end -= 1

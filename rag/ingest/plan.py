@@ -82,14 +82,15 @@ def make_plan(
     entries: Sequence[IndexEntry],
     *,
     sources: Collection[str],
-    chunk: Callable[[Document], Sequence[Chunk]],
+    chunk: Callable[[Document], Sequence[Chunk] | None],
     spared: Collection[PageId] = (),
 ) -> Plan:
     """Compare the pages with the index's entries of `sources`. Entries of other sources are not touched.
 
     Only new and changed pages are chunked, and those that lack chunks, of which only the missing ones are written. Of
     several pages with the same key, such as an address in two sources, the last one counts. Pages in `spared` could not
-    be read this time, and keep their chunks. A new page without chunks counts as unchanged.
+    be read this time, and keep their chunks, as does a page that `chunk` makes None of. A new page without chunks
+    counts as unchanged.
     """
     stored: dict[PageId, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
@@ -110,6 +111,9 @@ def make_plan(
             kept.update(entry.id for entry in held)
             continue
         chunks = chunk(document)
+        if chunks is None:
+            kept.update(entry.id for entry in held)
+            continue
         there = {entry.id for entry in held} if same else set()
         kept.update(there & {c.id for c in chunks})
         write.update((c.id, c) for c in chunks if c.id not in there)

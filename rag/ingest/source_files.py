@@ -18,6 +18,7 @@ from typing import Final
 from rag.errors import SourceFailedError, UsageError
 from rag.ingest.formats.file_format import LARGEST, decoded
 from rag.ingest.formats.known_formats import BY_SUFFIX
+from rag.ingest.formats.reader_process import BUG
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.system.files import Stamp, stamp
 
@@ -63,7 +64,7 @@ class SourceFiles:
     def name(self) -> str:
         return self.fetched_from or self.source.as_posix()
 
-    def failure(self, file: Path, error: OSError | ValueError) -> Failure:
+    def failure(self, file: Path, error: Exception) -> Failure:
         """The failure of a file."""
         return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
@@ -244,12 +245,16 @@ def _may_follow(link: Path, root: Path) -> bool:
         return True
 
 
-def why_unreadable(error: OSError | ValueError) -> str:
-    """The reason of an error in reading a file, in words."""
+def why_unreadable(error: Exception) -> str:
+    """The reason of an error in reading a file, in words. All but OSError and ValueError are bugs of askbook."""
     if isinstance(error, UnicodeEncodeError):
         return "its name is not UTF-8; rename it"
     if isinstance(error, UnicodeDecodeError):
         return (
             f"it is not UTF-8 text: byte 0x{error.object[error.start]:02x} at position {error.start}; save it as UTF-8"
         )
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if not isinstance(error, OSError | ValueError):
+        return BUG.format(type(error).__name__)
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

@@ -131,19 +131,26 @@ _MESSAGES_WITHOUT_STATUS: Final = {
 # OpenRouter rejects an unknown option with 404, llama.cpp with 500 or 501, others with 400 or 422.
 _REFUSES_OPTIONS: Final = frozenset({400, 404, 422, 500, 501})
 _UNKNOWN: Final = _ModelKind("api_error", "model")
-# For a chat model that the caller brought, whose configuration is the caller's.
-_REPHRASE: Final = "Ask in other words."
-_HINTS_FOR_GIVEN: Final = {
+# {key}, {address} and {name} stand for the variables, or for the keys of the profile, that configure the endpoint.
+_HINTS: Final = {
+    "key": "Check {key}, and that {address} is the endpoint it belongs to.",
+    "credit": "Waiting does not help: check the account that {key} belongs to.",
+    "name": "Check {name} and {address}.",
+    "model": "The model's endpoint refused the request; check {name}.",
+    "address": "Check the network, and {address}{if_set}.",
+    "redirect": "Set {address} to the address that answers itself, if you trust it.",
+    "later": "If it keeps failing, look at the status page of the endpoint, or set another model in {name}.",
+    "limits": "If it keeps happening, check the limits of the account that {key} belongs to.",
+    "rephrase": "Ask in other words.",
+    "shorter": "Ask for fewer passages (-k), or start a new conversation.",
+}
+# For a chat model that the caller brought and configures.
+_HINTS_FOR_GIVEN: Final = _HINTS | {
     "key": "Check the key of the chat model, and that it belongs to its address.",
-    "credit": "Waiting does not help: check the account that the key of the chat model belongs to.",
-    "name": "Check the name of the chat model and its address.",
     "model": "The model's endpoint refused the request; check the name and the options of the chat model.",
     "address": "Check the network, and the address of the chat model.",
     "redirect": "Give the chat model the address that answers itself, if you trust it.",
     "later": "If it keeps failing, look at the status page of the endpoint, or give another chat model.",
-    "limits": "If it keeps happening, check the limits of the account that the key of the chat model belongs to.",
-    "rephrase": _REPHRASE,
-    "shorter": "Ask for fewer passages (-k), or start a new conversation.",
 }
 
 
@@ -269,25 +276,15 @@ def _message(failure: BaseException, kind: _ModelKind, status: int | None, asked
 
 
 def _hint(kind: str, asked: RequestInfo) -> str:
-    """What to do. Names the variables or the keys of the profile, depending on what configures the endpoint."""
+    """What to do, with the names of what configures the endpoint."""
+    if not asked.variable:
+        key, address, name = "the key of the chat model", "its address", "the name of the chat model"
+        return _HINTS_FOR_GIVEN.get(kind, "").format(key=key, address=address, name=name)
     own = asked.variable == _OPENAI_KEY
     address = "OPENAI_BASE_URL" if own else "model.base_url of the profile"
     name = "OPENAI_MODEL" if own else "model.name of the profile"
-    if not asked.variable:
-        return _HINTS_FOR_GIVEN.get(kind, "")
-    hints = {
-        "key": f"Check {asked.variable}, and that {address} is the endpoint it belongs to.",
-        "credit": f"Waiting does not help: check the account that {asked.variable} belongs to.",
-        "name": f"Check {name} and {address}.",
-        "model": f"The model's endpoint refused the request; check {name}.",
-        "address": f"Check the network, and {address}{' if it is set' if own else ''}.",
-        "redirect": f"Set {address} to the address that answers itself, if you trust it.",
-        "later": f"If it keeps failing, look at the status page of the endpoint, or set another model in {name}.",
-        "limits": f"If it keeps happening, check the limits of the account that {asked.variable} belongs to.",
-        "rephrase": _REPHRASE,
-        "shorter": "Ask for fewer passages (-k), or start a new conversation.",
-    }
-    return hints.get(kind, "")
+    if_set = " if it is set" if own else ""
+    return _HINTS.get(kind, "").format(key=asked.variable, address=address, name=name, if_set=if_set)
 
 
 def _number(value: str | None) -> float | None:

@@ -133,7 +133,8 @@ def chunk_of(document: Document) -> Chunk:
     title, heading, address = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
     url, anchor = page_and_anchor(address)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    page = data.get("page_number", data.get("page"))
+    linked, linked_anchor = page_and_anchor(_first(data, ("link",)))  # as the documents of `as_retriever` have it
+    page, index = data.get("page_number", data.get("page")), data.get("chunk_index")
     return Chunk(
         id=str(document.id or data.get("_id") or data.get("chunk_id") or uuid5(NAMESPACE_URL, f"{address}\n{digest}")),
         text=text,
@@ -141,10 +142,10 @@ def chunk_of(document: Document) -> Chunk:
         heading=heading,
         breadcrumb=_first(data, ("breadcrumb",)) or titles_above(title, heading),
         url=url,
-        anchor=_first(data, ("anchor",)) or anchor,
+        anchor=_first(data, ("anchor",)) or anchor or (linked_anchor if linked == url else ""),
         source=_first(data, ("source",)),
         source_file_path=_first(data, ("source_file_path", "file_path", "source")),
-        chunk_index=0,
+        chunk_index=index if isinstance(index, int) else 0,
         sha256=digest,
         chapter=_first(data, ("chapter",)) or None,
         page_number=page if isinstance(page, int) else None,

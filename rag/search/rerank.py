@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import Chunk
@@ -48,42 +48,34 @@ class CohereReranker:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._client: Any = None
-        self._guard = threading.Lock()
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
         with hosted_faults("rerank", self.service):
-            results = self._connected().rerank(list(texts), question, top_n=len(texts))
+            results = self._client.rerank(list(texts), question, top_n=len(texts))
             scores = {result["index"]: float(result["relevance_score"]) for result in results}
             whole = len(results) == len(texts) and sorted(scores) == list(range(len(texts)))
             if not whole or not all(map(math.isfinite, scores.values())):
                 raise ValueError("it must be one score for each text")
             return sorted(scores, key=lambda place: -scores[place])
 
-    def _connected(self) -> Any:
-        with self._guard:
-            if self._client is None:
-                self._client = _cohere_rerank(self.service)
-            return self._client
+    @cached_property
+    def _client(self) -> Any:
+        """langchain-cohere's reranker on our own client: its own has no timeout, and Cohere's SDK retries twice."""
+        from cohere import ClientV2
+        from langchain_cohere import CohereRerank
 
+        class Once(ClientV2):
+            def rerank(self, **kwargs: Any) -> Any:
+                return super().rerank(**kwargs, request_options={"max_retries": 0})
 
-def _cohere_rerank(service: Service) -> Any:
-    """langchain-cohere's reranker on our own client: its own has no timeout, and Cohere's SDK retries twice."""
-    from cohere import ClientV2
-    from langchain_cohere import CohereRerank
-
-    class Once(ClientV2):
-        def rerank(self, **kwargs: Any) -> Any:
-            return super().rerank(**kwargs, request_options={"max_retries": 0})
-
-    # base_url=None is Cohere's own address. Without the argument, a variable that is not one of our settings is read.
-    client = Once(
-        service.key.get_secret_value(),
-        base_url=service.base_url,
-        timeout=hosted.TIMEOUT,
-        httpx_client=hosted.cohere_http_client(),
-    )
-    return CohereRerank(client=client, model=MODEL, cohere_api_key=service.key)
+        # base_url=None is Cohere's own address. Without it, a variable that is not one of our settings is read.
+        client = Once(
+            self.service.key.get_secret_value(),
+            base_url=self.service.base_url,
+            timeout=hosted.TIMEOUT,
+            httpx_client=hosted.cohere_http_client(),
+        )
+        return CohereRerank(client=client, model=MODEL, cohere_api_key=self.service.key)
 
 
 def build_reranker(settings: Settings) -> Reranker:

@@ -28,6 +28,7 @@ from rag.ingest.formats.printed_text import MARK, printed_text
 PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
+_NO_SIGNS: Final = dict.fromkeys(map(ord, "\0\r\n"))  # glyphs of fonts that have signs at these places
 _NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
 
 
@@ -105,14 +106,14 @@ def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: b
     """The lines of a page. `widths` gets those of their characters; if `measured`, missing spaces are put in."""
     begin = 0
     for line in page.text.split("\r\n"):
-        text = line.replace("\0", "")
+        text = line.translate(_NO_SIGNS)
         if text.strip():
             first, last = len(line) - len(line.lstrip()), len(line.rstrip()) - 1
             mark = MARK.match(line, first)
             places = (first, last, mark.end() if mark else first)
             found = [page.index(begin + units(line[:at])) for at in places]
             if min(found) >= 0:
-                shown = with_spaces(line, missing_spaces(page, line, begin)).replace("\0", "") if measured else text
+                shown = with_spaces(line, missing_spaces(page, line, begin)).translate(_NO_SIGNS) if measured else text
                 placed = _placed(page, shown.strip(), number, *found[:2])
                 _measure(page, line, begin, placed.fonts, widths)
                 yield replace(placed, hang=page.ends(found[2])[0]) if mark else placed

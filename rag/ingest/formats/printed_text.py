@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from statistics import median
 from typing import Final
 
@@ -100,17 +101,16 @@ def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict
 def _without_list_of_headings(lines: list[PrintedLine]) -> list[PrintedLine]:
     """The lines without a table of contents that has no page numbers: lines, one after the other, that are headings."""
     titles = {_title_key(line.text) for line in lines if line.level}
-    left_out: set[int] = set()
-    run: list[int] = []
-    for n, line in enumerate(lines):
+
+    def names_heading(line: PrintedLine) -> bool:
         is_short = len(line.text) <= HEADING and not line.level and not line.fixed
-        if is_short and _title_key(line.text) in titles:
-            run.append(n)
-            continue
-        left_out |= set(run) if len(run) >= ENTRIES else set()
-        run = []
-    left_out |= set(run) if len(run) >= ENTRIES else set()
-    return [line for n, line in enumerate(lines) if n not in left_out]
+        return is_short and _title_key(line.text) in titles
+
+    kept: list[PrintedLine] = []
+    for are_entries, group in groupby(lines, key=names_heading):
+        run = list(group)
+        kept += [] if are_entries and len(run) >= ENTRIES else run
+    return kept
 
 
 def _title_key(text: str) -> str:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +26,7 @@ CPU_SECONDS: Final = 200  # for one file, in case that nobody is left who would 
 KEPT_MEMORY: Final = 2**29  # bytes; a process that needed more for a file ends after it
 IDLE: Final = 10.0  # seconds after which a waiting process is no longer used
 ORPHANED: Final = 3 * IDLE  # seconds after which a waiting process ends itself
+BUG: Final = "askbook failed at it ({}); please report it with the file"  # with the name of the exception
 _CHILD: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {} import main; main()"
 
 
@@ -108,11 +109,8 @@ def read_apart(module: str, function: str, raw: bytes, *, seconds: float, alone:
     """`FileReader.read` by the process that all files share, or by one that reads only this file."""
     if not alone:
         return _SHARED.read(module, function, raw, seconds=seconds)
-    reader = FileReader()
-    try:
+    with closing(FileReader()) as reader:
         return reader.read(module, function, raw, seconds=seconds)
-    finally:
-        reader.close()
 
 
 def main() -> None:
@@ -148,6 +146,8 @@ def _read(module: str, function: str, raw: bytes) -> dict[str, Any]:
         return {"reason": "it is nested too deeply"}
     except MemoryError:
         return {"reason": "reading it takes too much memory", "goes_on": False}
+    except Exception as error:
+        return {"reason": BUG.format(type(error).__name__)}
 
 
 def _plain(found: Any) -> Any:
