@@ -103,9 +103,7 @@ class LineCheck:
         """What these passages say of the sentence. What an order of the turn says as well needs their very words."""
         found = self._said(sentence, numbers)
         if found.supported and not found.verbatim and self._is_ordered(sentence):
-            return found._replace(
-                standing="unconfirmed", reasons=("order: only an order has all of its words together",)
-            )
+            return found._replace(standing="unconfirmed", reasons=(_ORDERED,), score=NEAR)
         return found
 
     def _is_ordered(self, sentence: str) -> bool:
