@@ -150,6 +150,12 @@ def test_a_partial_is_put_where_it_is_used(tmp_path: Path) -> None:
     assert cleaned(text, root=tmp_path) == "Before.\n\nShared text.\n\nAfter."
 
 
+def test_a_partial_that_is_imported_with_its_contents_is_put_in(tmp_path: Path) -> None:
+    (tmp_path / "_part.md").write_text("Shared.")
+    text = "import Part, {toc as partToc} from './_part.md'\n\nBefore.\n\n<Part />"
+    assert cleaned(text, root=tmp_path) == "Before.\n\nShared."
+
+
 def test_a_partial_that_includes_itself_ends(tmp_path: Path) -> None:
     (tmp_path / "_part.md").write_text("import P from './_part.md'\n\nAgain.\n\n<P />")
     assert cleaned("import P from './_part.md'\n\n<P />", root=tmp_path).count("Again.") <= 5

@@ -23,7 +23,9 @@ _IMPORT: Final = re.compile(
     r"^(?:import\s++(?:[\w$*{},\s]{1,1000}?\sfrom\s++)?(?:'[^'\"\n]++'|\"[^'\"\n]++\")[ \t]*+;?[ \t]*+\n?)++",
     re.MULTILINE,
 )
-_PARTIAL: Final = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2")
+_PARTIAL: Final = re.compile(
+    r"import\s+(?P<name>[A-Z]\w*)(?:\s*,\s*\{[\w\s,]{0,200}\})?\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2"
+)
 _EXPORT: Final = re.compile(
     r"^export\s+(?:default|const|let|var|function|async|class|type|interface|[{*])", re.MULTILINE
 )
