@@ -70,6 +70,25 @@ def test_what_is_certain_of_days_ratios_and_sums_is_told_from_what_is_not(
     assert check(sentence, [passage]).standing == standing
 
 
+@pytest.mark.parametrize("form", ["- **{}**: {} [1]", "| {} | {} |", "- {} (all year): {}"])
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "A return ticket costs £38 for adults and £19 for children all year; under fives travel free.",
+        "All year, adults pay £38 and children £19 for a ticket.",
+        "| Ticket, all year | Price |\n|---|---|\n| Adults | £38 |\n| Children | £19 |",
+    ],
+)
+def test_a_value_beside_its_label_is_that_of_the_label_on_whichever_side_it_stands(form: str, passage: str) -> None:
+    for label, value, standing in (
+        ("Adults", "£38", "supported"),
+        ("Children", "£19", "supported"),
+        ("Adults", "£19", "unconfirmed"),
+        ("Children", "£38", "unconfirmed"),
+    ):
+        assert check(form.format(label, value), [passage]).standing == standing, (label, value)
+
+
 def test_a_name_with_a_digit_is_no_number() -> None:
     assert read("the H1N1 virus in 3D") == []
 

@@ -89,6 +89,10 @@ class CitedPassage:
         """The orders whose words are no evidence for the sentence: the weak ones that it reports are evidence."""
         return [one for one in orders(self.text) if one.strong or not reports(sentence, one)]
 
+    def dictated(self, sentence: str) -> list[str]:
+        """The words of these orders."""
+        return [self.text[one.start : one.end] for one in self.withdrawn(sentence)]
+
     def stating(self, sentence: str) -> str:
         """The evidence for a sentence: without questions and tasks ("Write a poem"), but with tasks of its own verb."""
         said = sentence.casefold()

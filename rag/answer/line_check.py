@@ -13,13 +13,14 @@ from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english.phrases import POINTING
-from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, words
+from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, joined_tasks, words
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
 from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
+_ORDERED: Final = "order: only an order has all of its words together"
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that adds to a supporting one
 _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
@@ -118,6 +119,22 @@ class LineCheck:
         return found
 
     def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
+        """What these passages say of the sentence. What an order of the turn says as well needs their very words."""
+        found = self._said(sentence, numbers)
+        if found.supported and not found.verbatim and self._is_ordered(sentence):
+            return found._replace(standing="unconfirmed", reasons=(_ORDERED,), score=NEAR)
+        return found
+
+    def _is_ordered(self, sentence: str) -> bool:
+        """Whether an order in the turn has all words of the sentence, or of a task in it, and no line has."""
+        sources = self._sources.values()
+        dictated = [read(words).keys for one in sources for words in one.dictated(sentence)]
+        said = [read(part).whole.telling.keys() for part in (sentence, *joined_tasks(sentence)) if dictated]
+        wanted = [words for words in said if len(words) >= CLAUSE_WORDS and any(words <= order for order in dictated)]
+        lines = [line.places.keys() for one in sources for line in read(one.stating(sentence)).lines if wanted]
+        return any(not any(words <= line for line in lines) for words in wanted)
+
+    def _said(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What these passages say of the sentence; if one says it alone, those that add nothing get no quote."""
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]

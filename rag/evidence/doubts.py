@@ -87,7 +87,11 @@ class Comparison(WordContexts):
         if one.kind == "denial" and own < max(OF_NONE, OF_DENIAL * usual):
             return True
         ahead = AHEAD * (1.0 - usual) if one.kind == "name" else 0.0
-        return rival - own > ahead or usual - own > SHORT
+        doubtful = rival - own > ahead or usual - own > SHORT
+        labels = self.labels(one.first) if one.kind == "number" else 0
+        if labels == 1 or (labels and doubtful):  # among several labels, words far from the value tell as much
+            return self.labelled(one.first, one.rivals) > self.labelled(one.first, one.own)
+        return doubtful
 
     def absent(self, text: str, mentions: Mentions) -> Iterator[Reason]:
         """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart."""

@@ -24,6 +24,11 @@ CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLA
 SHIFT: Final = 2.0  # tokens; a distance that differs by this much halves what its closeness adds
 SAME_LINE: Final = 0.4  # least share that a word counts if it stands in the same line
 AROUND: Final = 0.3  # share that a word counts in an adjacent line or in a heading
+LABEL_SIGNS: Final = frozenset(":|")
+JOINTS: Final = frozenset({"and", "or", "but", "while"})
+LABEL_WORDS: Final = 6
+LABELLED: Final = 1  # tokens; "£38 for adults" is as near as "Adults: £38"
+PARTED: Final = 3  # tokens that a comma or an "and" between the two counts
 MOST: Final = 400  # places that are compared with one token
 SAME: Final = 40  # places of one word in one line
 REACH: Final = 12  # lines that are compared: those that hold most of the sentence
@@ -155,6 +160,32 @@ class WordContexts:
             else:
                 held += weight * AROUND
         return held / total if total else 0.0
+
+    def labels(self, first: int) -> int:
+        """How many cells stand beside the number that is alone in its own: one in "Adults: £38"; 0 without a label."""
+        cells = list(accumulate(token.word in LABEL_SIGNS for token in self.said.tokens))
+        others = [cells[word.index] for word in self.words if word.index != first]
+        return len(set(others)) if len(others) < LABEL_WORDS and cells[first] not in others else 0
+
+    def labelled(self, first: int, sites: Iterable[tuple[int, int]]) -> float:
+        """How near the words of the other cells stand to the best of some places, on either side of it."""
+        words = [(word.key, word.weight) for word in self.words if word.index != first]
+        return max(
+            (
+                sum(weight / (1.0 + self._apart(number, at, key) / SHIFT) for key, weight in words)
+                for number, at in islice(sites, MOST)
+            ),
+            default=0.0,
+        )
+
+    def _apart(self, number: int, at: int, key: str) -> float:
+        """How far a token of a line is from the nearest word of this key; an "and" or a comma between counts more."""
+        tokens, nearest = self.sources.lines[number].tokens, float("inf")
+        for place in self.sources.lines[number].places.get(key, ())[:SAME]:
+            between = tokens[min(at, place) + 1 : max(at, place)]
+            parted = sum(token.breaks or token.word in JOINTS for token in between)
+            nearest = min(nearest, max(0, len(between) - LABELLED) + PARTED * parted)
+        return nearest
 
     def _weights_around(self, first: int, last: int) -> tuple[float, list[tuple[int, float]]]:
         """The sum of the weights; the distance of each word from tokens `first..last`, and its weight, 0 in them."""
