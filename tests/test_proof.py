@@ -179,8 +179,8 @@ def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
         ("Topics are anonymous (3).", "Topics are anonymous [3]."),
         ("Topics are anonymous \\[3\\].", "Topics are anonymous [3]."),
         ("A node is a process. Topics are anonymous [2]-[3].",
-         "A node is a process [2]. Topics are anonymous [2][3]."),
-        ("Topics are anonymous [1]–[3].", "Topics are anonymous [2][3]."),
+         "A node is a process [2]. Topics are anonymous [3]."),
+        ("Topics are anonymous [1]–[3].", "Topics are anonymous [3]."),
         ("A node is a [process](https://elsewhere.example) [2].", "A node is a process [2]."),
         ("Topics are anonymous [3]. <script>alert(2)</script>", "Topics are anonymous [3]."),
         ("A node is a process [2]. <style>p {color: red}</style> [2]", "A node is a process [2]."),
@@ -285,7 +285,7 @@ def test_a_name_with_a_dot_in_a_title_is_no_strange_address(answer: str) -> None
     [
         ("## Publishing to Crates.com\n\nRun it [1].", "Crates"),
         ("## Publishing to https://evil.example/x\n\nRun it [1].", "evil"),
-        ("Run it on Crates.io [1].", "Crates"),
+        ("Run it [1]. Run it on Crates.io [1].", "Crates"),
     ],
     ids=["another name", "an address with a path", "a sentence that cites another passage"],
 )

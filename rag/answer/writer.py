@@ -248,7 +248,9 @@ class AnswerWriter:
         return True
 
     def _is_talk(self, sentence: str) -> bool:
-        return is_courtesy(sentence) or is_talk(sentence, frozenset(words(self._manner.question)))
+        """Whether a line says nothing of the book. A greeting that a passage has may be one that it orders."""
+        polite = is_courtesy(sentence) and not self._check.has_written(sentence.strip("*_#: "))
+        return polite or is_talk(sentence, frozenset(words(self._manner.question)))
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
