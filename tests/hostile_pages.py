@@ -71,6 +71,7 @@ HOSTILE: Final[dict[str, Made]] = {
     "attribute lists": _repeated("{#a "),
     "attributes of a list": lambda size: "{" + "a=b " * (size // 4),
     "lists of attributes": _repeated("{: a}"),
+    "formulas beside attribute lists": _repeated("\\[a\\"),
     "keys": _repeated("++a"),
     "marks": _repeated("==a "),
     "shortcodes": _repeated("{{< a >}}"),

@@ -37,7 +37,7 @@ _ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,2
 # Braces of formulas are none, and in running text a list belongs to the link, image, code or emphasis just before it.
 _FORMULA: Final = (
     r"\$\$[^$]{1,5000}\$\$|(?<![\\$\w])\$(?=\S)[^$\n]{1,500}(?<=\S)\$(?!\w)"
-    r"|\\\((?:[^\\\n]|\\[^()\n]){1,500}\\\)|\\\[(?:[^\\]|\\[^\[\]]){1,5000}\\\]"
+    r"|\\\((?:[^\\\n]|\\(?![()])){1,500}\\\)|\\\[(?:[^\\]|\\(?![\[\]])){1,5000}\\\]"
 )
 _FORMULA_OR_ATTRIBUTES: Final = re.compile(rf"(?P<formula>{_FORMULA})|{_ATTRIBUTES.pattern}")
 _HAS_ATTRIBUTES: Final = re.compile(r"[ >]*(?:#|[-*+][ ]|\d+[.)][ ]|\||$)")  # a line whose block may end with a list
