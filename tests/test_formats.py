@@ -65,6 +65,15 @@ def test_a_carriage_return_that_a_page_writes_as_a_number_is_a_line_break(name: 
     assert words(found.text)[-4:] == ["One" if name != "a.md" else "one", "two", "three", "four"]
 
 
+def test_a_raised_number_of_a_page_is_a_power(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        "<main><h1>A</h1><p>It has 10<sup>6</sup> bytes, <i>x</i><sup>n</sup>, and <code>2<sup>32</sup></code> on "
+        "the 1<sup>st</sup>.</p></main>"
+    )
+    (found,) = passages(tmp_path / "a.html")
+    assert found.text == "It has 10^6 bytes, *x*^n, and `2^32` on the 1st."
+
+
 def test_code_in_the_definitions_of_a_page_is_kept_at_any_depth(tmp_path: Path) -> None:
     block = "<pre><code>first [1]\n\nsecond\n\nthird\n\n...</code></pre>"
     items = "".join(f"<dt>Term {n}</dt><dd><p>Says {n}.</p><p>As in:</p>{block}<p>So it is.</p></dd>" for n in range(4))

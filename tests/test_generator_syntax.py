@@ -30,6 +30,12 @@ def text(folder: Path, generator: str, body: str, files: dict[str, str] | None =
         ('=== "One"\n\n    - a\n\n=== "Two"\n\n    B', "One:\n\n- a\n\nTwo:\nB"),
         ("/// note | Title\nInner.\n///\n\nB", "Title:\n\nInner.\n\nB"),
         ("[x](https://a.org){ .md-button } :material-check:{ .x } y{: #z }", "[x](https://a.org) y"),
+        (
+            r"$\sum_{k=0}^{n} x_{i=1}$, \(y_{i=1}\), set {a=b} [x](https://a.org){a=b} and {.c}."
+            "\n\n\\[\nz_{i=1}\n\\]",
+            r"$\sum_{k=0}^{n} x_{i=1}$, \(y_{i=1}\), set {a=b} [x](https://a.org) and {.c}." "\n\n\\[\nz_{i=1}\n\\]",
+        ),
+        ("- item {.c}\n\nA\n{.c}", "- item \n\nA"),
         ("```md\n!!! note\n    no\n{: #x }\n```", "```md\n!!! note\n    no\n{: #x }\n```"),
         ('```py hl_lines="1 3" linenums="1" title="a.py"\nx\n```', '```py title="a.py"\nx\n```'),
         ("``` { .py .annotate }\nx\n```", "```py\nx\n```"),

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key, write_vectors
+from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key
 from rag.index.catalog import open_index
 from rag.index.edge import WAIT, EdgeIndex
 from rag.index.edge_files import NamedLock
-from rag.ingest.manual import DOCS, VECTORS, index_manual, packaged_pages
+from rag.ingest.manual import DOCS, VECTORS, index_manual
 from rag.services import build_services
 from rag.settings import Settings
 from rag.system.files import private_folder
+from tests.manual_vectors import packaged_pages, write_vectors
 
 
 class Behind:

@@ -9,6 +9,7 @@ import pytest
 
 from rag.ports import Embedder
 from rag.quoting.answerer import QuotingAnswerer
+from rag.text.english.speech_acts import shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
 
@@ -126,6 +127,20 @@ def test_a_comparison_quotes_the_table_with_its_lead() -> None:
     answer = ask("How do the engines MuJoCo and Gazebo compare?")
     assert answer.startswith("The engines differ in their speed: [3]\n\n| Engine | Speed | Accuracy |\n|---")
     assert "| Gazebo | Slow | Medium |\n\n[3]" in answer
+
+
+def test_a_comparison_of_things_without_names_begins_where_both_are_spoken_of() -> None:
+    passages = [
+        passage(1, "Stored columns of a table are computed when a row of the table is stored in it.", "Stored columns"),
+        passage(2, "Virtual columns are computed when they are read, stored columns when they are written.", "Columns"),
+    ]
+    for question in ("stored vs virtual columns", "What is the difference between stored and virtual columns?"):
+        assert ask(question, passages).startswith("Virtual columns are computed")
+
+
+def test_what_a_log_says_is_an_error_message() -> None:
+    assert shape("server log says: database is locked (5) (SQLITE_BUSY)").message
+    assert not shape("the manual says that it is open source").message
 
 
 def test_exercises_and_questions_are_no_answers() -> None:

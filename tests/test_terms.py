@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import Stemmer
 
-from rag.text.terms import keys, refers_back, terms, weigh, whole_question
+from rag.text.terms import keys, refers_back, respelt_terms, terms, weigh, whole_question
 from rag.text.vocabulary import rarity, stem
 
 
@@ -161,3 +161,17 @@ def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.Monk
         found = list(pool.map(stem, words))
     stem.cache_clear()
     assert found == [word.removesuffix("ing") for word in words]
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("sort in decending order", "sort in descending order"),  # a letter is left out; "defending" has another one
+        ("close the programm", "close the program"),
+        ("what dose it print", "what does it print"),
+        ("clean the oven", "clean the oven"),  # not "over"
+        ("conda-forge channels", "conda-forge channels"),  # not "force"
+    ],
+)
+def test_a_word_is_corrected_if_it_is_misspelt_and_not_if_the_book_lacks_it(question: str, meant: str) -> None:
+    assert respelt_terms(terms(question), question, ["Force is applied."], keys("Force is applied."))[1] == meant

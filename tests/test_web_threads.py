@@ -96,6 +96,20 @@ async def test_a_retry_asks_the_last_question_again_as_the_same_request() -> Non
     assert (again["request_id"], again["turn_number"]) == (first["request_id"], 1)
 
 
+@pytest.mark.parametrize("action", ["retry", "undo"])
+async def test_another_turn_than_the_one_that_is_meant_stays_as_it_is(action: str) -> None:
+    async with client(Machine(*[ANSWER] * 5)) as http:
+        asked = events((await http.post("/api/threads/t1/turns", json=QUESTION)).text)[-1][1]
+        before = (await http.get("/api/threads/t1")).json()["turns"]
+        other = await http.post(f"/api/threads/t1/{action}", json={"last": "What is a topic?"})
+        assert (other.status_code, other.json()["error"]["code"]) == (409, "other_turn")
+        assert (await http.post(f"/api/threads/t1/{action}", json={"last": 7})).status_code == 400
+        assert (await http.get("/api/threads/t1")).json()["turns"] == before
+        for meant in (asked["request_id"], f" {QUESTION['question']}\n"):
+            assert (await http.post(f"/api/threads/t1/{action}", json={"last": meant})).status_code == 200
+            await http.post("/api/threads/t1/turns", json=QUESTION)
+
+
 @pytest.mark.parametrize("action", ["retry", "undo", "clear"])
 async def test_an_unknown_conversation_is_not_found(action: str) -> None:
     async with client(Machine()) as http:

@@ -35,7 +35,13 @@ _TRAILING: Final = re.compile(
 )
 # What a link behind it belongs to: it is no citation, whatever its address.
 _IN_SENTENCE: Final = re.compile(
-    r"\b(?:see|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
+    r"\b(?:see(?: also)?|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
+)
+# ", see" before a citation, which goes because the citation says it; but not that of "For details, see [1]".
+_FOR: Final = re.compile(r"\W*(?:for|if)\b", re.IGNORECASE)
+_REFERRED: Final = "\x0e"  # stands before such a citation; no visible text has this character
+_REFERS: Final = re.compile(
+    rf"[ \t]*[,;–—][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*{_REFERRED}", re.IGNORECASE
 )
 # The same, and the sentence needs a word there.
 _NEEDS_WORD: Final = re.compile(
@@ -83,6 +89,10 @@ class CitationForms:
             if strange and self._is_of_the_book(match, marked=marked):
                 return match[0]
             unknown += strange
+            if match["url"] is not None and not word and self._points(match):
+                if not _FOR.match(match.string) and _REFERS.search(match.string[: match.start("form")] + _REFERRED):
+                    return f"{_REFERRED} {found}"
+                word = True
             if word:
                 named.extend(n for n in expand(found) if f"[{n}]" not in text)
                 return f"{match['space']}{match['label']}"
@@ -90,7 +100,8 @@ class CitationForms:
             gap = " " if match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
-        return self._with_trailing(self._form.sub(one, text)), unknown, list(dict.fromkeys(named))
+        plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
+        return self._with_trailing(plain), unknown, list(dict.fromkeys(named))
 
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""
@@ -120,8 +131,13 @@ class CitationForms:
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
+    def _points(self, link: re.Match[str]) -> bool:
+        """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
+        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        return ours and not _is_source(link) and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
+
     def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
-        """Whether a link cites: not if a passage contains it, nor behind "see", nor if only `[Source: ...]` cites.
+        """Whether a link cites: not if a passage contains it, nor a strange one behind "see".
 
         A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
         a marker it may be the book's own.
@@ -131,7 +147,7 @@ class CitationForms:
         if "title" in self._accepts or _is_source(link):
             held = any(link["url"] in passage.text for passage in self._passages)
             return ours or not (pointed or held or word or not self._accepts)
-        return ours and not pointed and not (marked and any(link["form"] in one.text for one in self._passages))
+        return ours and not (marked and any(link["form"] in one.text for one in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one."""

@@ -13,7 +13,7 @@ from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english.phrases import POINTING
-from rag.text.english.speech_acts import HEADING_WORDS, is_refusal
+from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, words
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
 from rag.types import OMISSION, Grounding, Passage
@@ -28,6 +28,13 @@ _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in si
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
 _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
+
+
+# How a sentence begins that only sends the reader to a page, and what may stand in it beside the name of the page.
+_SENDS: Final = (["see"], ["read"], ["visit"], ["for"])
+_BESIDE: Final = frozenset(
+    ["a", "about", "also", "at", "details", "for", "further", "information", "in", "on", "please", "the"]
+)
 
 
 class LineCheck:
@@ -57,11 +64,23 @@ class LineCheck:
             if self._said_of(said, self.composer.numbers(line.marked)).supported:
                 self.frame(line)
                 return
+        if line.kind == "sentence" and self._only_refers(line):
+            self.compose(line)
+            line.frame = True
+            return
         found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
         found = found or self._text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
         line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+
+    def _only_refers(self, line: AnswerLine) -> bool:
+        """Whether the line only sends the reader to what it cites: "See Nodes for more [1]." """
+        own, said = self.composer.numbers(line.marked), words(self.composer.bare(line.marked))
+        if not own or said[:1] not in _SENDS:
+            return False
+        names = {word for number in own for word in words(self._sources[number].known)}
+        return all(word in names or word in POINTING or word in _BESIDE for word in said)
 
     def _text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
         composed = self.compose(line, inherited)

@@ -47,10 +47,6 @@ class SqliteVectorCache:
             return {}
         return self._run(lambda db: _read(db, model_id, texts), {})
 
-    def all(self, model_id: str) -> dict[bytes, list[float]]:
-        """Every vector of a model, by `text_key`."""
-        return self._run(lambda db: _vectors(db.execute(f"{_SELECT} ORDER BY text", [model_id])), {})
-
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
         """Store vectors by text, as float32, the precision of embedding models."""
         rows = [(model_id, text_key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
@@ -180,12 +176,3 @@ def read_vectors(file: Path, model_id: str) -> dict[bytes, list[float]]:
     halves = np.stack([np.frombuffer(base64.b64decode(row), "<f2") for row in rows]).astype(np.float32)
     units = halves / np.linalg.norm(halves, axis=1, keepdims=True)
     return {bytes.fromhex(key): unit for key, unit in zip(keys, units.tolist(), strict=True)}
-
-
-def write_vectors(file: Path, model_id: str, vectors: Mapping[bytes, Sequence[float]]) -> None:
-    """Write vectors, given by `text_key`, in the format of `read_vectors`."""
-    import numpy as np
-
-    rows = {key.hex(): np.asarray(vector, dtype="<f2").tobytes() for key, vector in vectors.items()}
-    lines = [f"{key} {base64.b64encode(rows[key]).decode('ascii')}\n" for key in sorted(rows)]
-    file.write_text(f"{model_id}\n{''.join(lines)}", "ascii")

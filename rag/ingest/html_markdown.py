@@ -12,6 +12,7 @@ from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.literal_signs import marked, unmarked
+from rag.ingest.tags import with_powers
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -51,7 +52,7 @@ def parsed_html(raw: bytes) -> BeautifulSoup:
     if raw.count(b"<") > TAGS:
         raise ValueError(f"it has more than {TAGS:,} tags; split it into several pages")
     text = re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", decoded_html(raw))
-    text = _MANY_BLANKS.sub(" " * BLANKS, text)
+    text = with_powers(_MANY_BLANKS.sub(" " * BLANKS, text))
     return BeautifulSoup(text if "<" in text else f"<body>{text}", "lxml")
 
 

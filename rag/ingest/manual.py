@@ -1,6 +1,6 @@
 """The manual as a book, and the vectors of its passages, which are shipped: embedding them takes half a minute.
 
-`make manual` writes them again. Texts that they lack, after a page has changed, are embedded as for any book.
+`tests/manual_vectors.py` writes them. Texts that they lack, after a page has changed, are embedded as for any book.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import hashlib
 import random
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,9 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rag import ports
 from rag.book import IndexEntry, IndexInfo
-from rag.embedding.vector_cache import SqliteVectorCache, write_vectors
 from rag.errors import RetrievalError
-from rag.system.process import as_packaged
 
 if TYPE_CHECKING:
     from rag.ingest.report import IngestProgress
@@ -113,31 +110,3 @@ def fingerprint(info: IndexInfo, entries: Sequence[IndexEntry]) -> str:
 def _remember(stamp: Path, text: str) -> None:
     with contextlib.suppress(OSError):  # it only saves time
         stamp.write_text(text, "ascii")
-
-
-def packaged_pages(folder: Path) -> Path:
-    """Write the pages as the package has them into a folder, and return it."""
-    for page in DOCS.glob("*.md"):
-        (folder / page.name).write_text(as_packaged(page.read_text(encoding="utf-8")), encoding="utf-8")
-    return folder
-
-
-def embed_manual(file: Path) -> int:
-    """Embed the manual as the checkout and the package have it. Returns the number of vectors in the file."""
-    from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-    from rag.index.catalog import open_index
-
-    embedder = OnnxEmbeddings()
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as packaged:
-        cache = SqliteVectorCache(Path(home) / "vectors.sqlite")
-        index = open_index(home=Path(home), collection="manual")
-        for pages in (DOCS, packaged_pages(Path(packaged))):
-            asyncio.run(index_manual(index, embedder, Bm25Encoder(), cache, pages=pages))
-        asyncio.run(index.aclose())
-        vectors = cache.all(embedder.model_id)
-    write_vectors(file, embedder.model_id, vectors)
-    return len(vectors)
-
-
-if __name__ == "__main__":
-    embed_manual(VECTORS)

@@ -14,7 +14,7 @@ from typing import Final
 from rag.ingest.anchors import AnchorRule
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
-from rag.ingest.tags import Tag, strip_tags
+from rag.ingest.tags import Tag, strip_tags, with_powers
 from rag.text.sentences import code_spans
 
 _FENCE: Final = re.compile(
@@ -142,7 +142,7 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[Tag], s
     """Remove comments and tags, and turn HTML's headings and preformatted texts into Markdown. See `strip_tags`."""
     if "<" not in draft.text:
         return
-    text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", draft.text))
+    text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", with_powers(draft.text)))
     text = _PRE.replaced(lambda _, inner: _preformatted(inner, draft), text)
     text = _CODE.sub(lambda code: _code_span(code, draft, mdx=mdx), text)
     text = _HTML_HEADING.replaced(_heading, text)

@@ -34,6 +34,11 @@ _OPEN: Final = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?=[\s/>])")
 _BRACKET: Final = re.compile(r"['\"()\[\]{}]")
 _ATTRIBUTE: Final = re.compile(r"\s*(?P<key>[A-Za-z_@:][\w:.@-]*)(?P<value>\s*=\s*)?")
 _BLANK_END: Final = re.compile(r"[^\S\n]*(?:\n|\Z)")
+# Raised letters such as those of `1st` and `1er` mean no power; a note's number without a sign would change a number.
+_RAISED: Final = re.compile(
+    r"(?P<base>[^\s<>^]|</(?:i|em|b|strong|var|span|code|a)>)<sup(?:\s[^<>]{0,200})?>\s{0,9}"
+    r"(?P<power>(?:[-+−–]|&minus;)?(?:\d[\d.,]{0,20}[a-z]?|[ijkmnpqtxyzNT]))\s{0,9}</sup>",
+)
 _LABEL: Final = re.compile(r"label:\s*(['\"])(?P<label>.*?)\1\s*,\s*value:\s*(['\"])(?P<value>.*?)\3")
 
 
@@ -47,6 +52,15 @@ class Tag:
     attributes: dict[str, str]
     closing: bool
     alone: bool  # `<X />`
+
+
+def with_powers(text: str) -> str:
+    """HTML with `^` in place of the tags around raised numbers: 2^32 is not 232.
+
+    >>> with_powers("10<sup>6</sup>, the 1<sup>st</sup>")
+    '10^6, the 1<sup>st</sup>'
+    """
+    return _RAISED.sub(r"\g<base>^\g<power>", text) if "<sup" in text else text
 
 
 def balanced(text: str, begin: int, reach: int = REACH) -> int:

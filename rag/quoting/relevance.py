@@ -19,7 +19,7 @@ from typing import Final
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
-from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON, SECOND_QUESTION
+from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON, SECOND_QUESTION, SIDES
 from rag.text.english.speech_acts import QuestionShape, shape
 from rag.text.terms import Term, in_language, keys, respelt_terms, terms, told_apart, weigh, with_abbreviations
 from rag.text.vocabulary import is_english, is_foreign, language_of
@@ -45,7 +45,7 @@ SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question t
 FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
 GIVES_REASON: Final = 0.25
 POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
-COMPARES: Final = 0.3  # of a block that holds all names of a comparison
+COMPARES: Final = 0.5  # of a block that holds all names of a comparison
 SAME_WAY: Final = 0.15  # of a block that names the direction that the question asks for, such as removing
 OTHER_WAY: Final = 0.6  # taken from a block that names the opposite only
 WITHOUT: Final = 0.6  # of a sentence that leaves out what the question wants left out, if it has all terms
@@ -66,6 +66,7 @@ class Reading:
     shape: QuestionShape
     terms: list[Term]
     subject: list[Term]  # those of what it asks to define: "What is a node, and how do I start one?" asks it of a node
+    sides: list[list[Term]]  # of a comparison
     runs: list[list[QuoteBlock]]  # all blocks, by run
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
@@ -99,7 +100,10 @@ def read(
         wanted = [term for term in wanted if term.within(everything)]
     opening = keys(SECOND_QUESTION.split(question)[0])
     subject = [term for term in wanted if term.within(opening)] or wanted
-    reading = Reading(question, asked, wanted, subject, cut, everything=everything, missing=missing, foreign=foreign)
+    sides = _sides(question, wanted) if asked.comparison else []
+    reading = Reading(
+        question, asked, wanted, subject, sides, cut, everything=everything, missing=missing, foreign=foreign
+    )
     for block in every:
         quoted = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         block.said = quoted and not (own and all(term.within(block.own) for term in own))
@@ -155,8 +159,7 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     elif block.form == "code":
         fit += SHOWS if asked.steps else CODE
     if asked.comparison:
-        sides = [term for term in reading.terms if term.named]
-        fit += COMPARES if len(sides) > 1 and all(term.within(block.own) for term in sides) else 0.0
+        fit += COMPARES if len(reading.sides) > 1 and _names_all(block, reading.sides) else 0.0
     if asked.reason and REASON.search(block.text):
         fit += GIVES_REASON
     if asked.wanted in ("number", "year"):
@@ -164,6 +167,19 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     if not (asked.reason or asked.message):
         fit += _direction(block, reading)
     return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
+
+
+def _names_all(block: QuoteBlock, sides: Sequence[Sequence[Term]]) -> bool:
+    """Whether a block names all sides of a comparison."""
+    return all(share(side, block.own) > 0.99 for side in sides)
+
+
+def _sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
+    """What a question compares: for each side the terms that the other sides lack."""
+    parts = [keys(part) for part in SIDES.split(question)]
+    found = [[term for term in wanted if term.within(part)] for part in parts]
+    common = {term for term in wanted if all(term in side for side in found)}
+    return [own for side in found if (own := [term for term in side if term not in common])]
 
 
 def _direction(block: QuoteBlock, reading: Reading) -> float:

@@ -190,9 +190,9 @@ def respelt_terms(
 def _respelt_word(word: str, words: AbstractSet[str]) -> str:
     """The right spelling of a word by the words of the texts and of questions, or by common words; "" if there is none.
 
-    A word with a capital may be a name that the texts do not have, so no common word stands for it.
+    A word with a capital, or with a hyphen, may be a name that the texts do not have, so no common word stands for it.
     """
-    common = common_words() if word.islower() and len(word) > SHORTEST else frozenset[str]()
+    common = common_words() if word.islower() and word.isalpha() and len(word) > SHORTEST else frozenset[str]()
     return respelt(word, words | _GENERAL) or respelt(word, common)
 
 

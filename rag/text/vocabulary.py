@@ -69,8 +69,8 @@ def stem(word: str) -> str:
 
 @cache
 def common_words() -> frozenset[str]:
-    """The words of four letters and more that the vocabulary has in lower case."""
-    return frozenset(word for word in _ranks() if len(word) >= SHORTEST and word.isalpha())
+    """The words of four letters and more that the vocabulary has in lower case, without names."""
+    return frozenset(word for word in _ranks() if len(word) >= SHORTEST and word.isalpha()) - names()
 
 
 def is_common(word: str) -> bool:
@@ -188,10 +188,16 @@ def respelt(question: str, words: Collection[str]) -> str:
     def corrected(match: re.Match[str]) -> str:
         word = match[0].lower()
         found = nearest(word, words) if _is_rare(word) else ""
-        return found if found and not (is_english(word) and stem(found) == stem(word)) else match[0]
+        same = stem(found) == stem(word) if is_english(word) else False
+        return match[0] if not found or same or _are_two_words(word, found) else found
 
     written = _WRITTEN_WORD.sub(corrected, question)
     return "" if written == question else written
+
+
+def _are_two_words(word: str, other: str) -> bool:
+    """Whether both are English words: "oven" is not "over", but "dose" may be "does", with its letters swapped."""
+    return is_common(word) and is_common(other) and sorted(word) != sorted(other)
 
 
 def _is_rare(word: str) -> bool:
@@ -205,18 +211,27 @@ def nearest(word: str, vocabulary: Collection[str]) -> str:
     Distance counts insertions, deletions, replacements and swaps of neighbours: one in a word of up to seven letters,
     two in a longer one. The first letter must be right, which it is in most slips of a finger.
 
+    A letter left out or typed twice is likelier than a wrong one: "decending" is "descending" rather than "defending".
+
     >>> nearest("speciffic", {"special", "specific"}), nearest("vuex", {"redux"})
     ('specific', '')
+    >>> nearest("decending", {"defending", "descending"})
+    'descending'
     """
-    from rapidfuzz.distance import OSA
+    from rapidfuzz.distance import OSA, LCSseq
     from rapidfuzz.process import extract
 
     if len(word) < SHORTEST or not word.isalpha() or word in vocabulary:
         return ""
     most = 1 if len(word) <= ONE_EDIT else 2
     alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
-    found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=1)
-    return str(found[0][0]) if found else ""
+    found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=None)
+    closest = [other for other, distance, _ in found if distance == found[0][1]]
+    return min(
+        closest,
+        key=lambda other: (LCSseq.distance(word, other) > abs(len(word) - len(other)), rarity(other)),
+        default="",
+    )
 
 
 def is_garbled(sentence: str, text: str) -> bool:

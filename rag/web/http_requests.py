@@ -97,6 +97,7 @@ _STATUS_OF_CODE: Final = {
     "unknown_book": 404,
     "nothing_to_retry": 409,
     "nothing_to_undo": 409,
+    "other_turn": 409,
     "question_too_long": 413,
 }
 _OPENAI_TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}

@@ -61,7 +61,8 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
     book = _MAYBE_TEXT | {"description": "One of /api/books; a conversation stays with its book."}
     asked = {"question": _TEXT | {"minLength": 1}, "book": book, "metadata": _MAYBE_OBJECT}
     turn = _object("question", **asked, **options, context=context) | closed
-    again = _object(book=book, **options, context=context) | closed
+    last = _MAYBE_TEXT | {"description": "The request_id or the question of the turn that is meant."}
+    again = _object(book=book, last=last, **options, context=context) | closed
     model = {"anyOf": [{"enum": [*profiles, ANY]}, _TEXT | {"description": _MODEL}, {"type": "null"}]}
     messages = {"type": "array", "items": _object("role", role=_TEXT, content=_CONTENT), "minItems": 1}
     completion = _object("messages", model=model, messages=messages, stream={"type": "boolean"}, metadata=_MAYBE_OBJECT)
@@ -89,7 +90,9 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
         f"{of_thread}/turns": {"post": _operation("ask; server-sent events", thread, body=turn, answer=_TEXT)},
         f"{of_thread}/retry": {"post": _operation("ask the last question again", thread, body=again, answer=_TEXT)},
         f"{of_thread}/undo": {
-            "post": _operation("remove the last turn", thread, answer=_object("question", question=_TEXT))
+            "post": _operation(
+                "remove the last turn", thread, body=_object(last=last), answer=_object("question", question=_TEXT)
+            )
         },
         f"{of_thread}/clear": {"post": _operation("delete a conversation", thread)},
         "/v1/models": {"get": _operation("the profiles and books as models", answer=_object("data", data=_LIST))},

@@ -90,9 +90,11 @@ async def clear_thread(request: Request) -> Response:
 
 
 async def undo_turn(request: Request) -> Response:
+    """Remove the last turn; `last` of the body names the one that is meant."""
     stored = await _existing(request)
+    last = _last(await json_object(request, required=False))
     await turns_of(request).ended(stored)
-    question = await hosting_of(request).agent.undo(stored)
+    question = await hosting_of(request).agent.undo(stored, last=last)
     if question is None:
         raise UsageError("There is no turn to undo.", code="nothing_to_undo")
     return JSONResponse({"question": question})
@@ -123,11 +125,21 @@ async def _book_and_options(request: Request, stored: str, data: dict[str, Any])
 
 
 async def retry_turn(request: Request) -> Response:
-    """Ask the last question again, as the same request; the body may hold options."""
+    """Ask the last question again, as the same request; the body may hold options, and `last` as of `undo_turn`."""
     hosting, stored = hosting_of(request), await _existing(request)
-    book, context = await _book_and_options(request, stored, await json_object(request, required=False))
-    events = events_of(hosting, book, lambda agent: agent.stream_retry(stored, context=context))
+    data = await json_object(request, required=False)
+    last = _last(data)
+    book, context = await _book_and_options(request, stored, data)
+    events = events_of(hosting, book, lambda agent: agent.stream_retry(stored, context=context, last=last))
     return await stream_events(request, stored, events)
+
+
+def _last(data: dict[str, Any]) -> str | None:
+    """The `request_id` or the question of the turn that the body means, taken out of it; None where it names none."""
+    last = data.pop("last", None)
+    if not isinstance(last, str | None):
+        raise UsageError("last is not a string.", code="invalid_option")
+    return last
 
 
 def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,13 @@ _ITEM: Final = (
     r"|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
 )
 _ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}")
+# Braces of formulas are none, and in running text a list belongs to the link, image, code or emphasis just before it.
+_FORMULA: Final = (
+    r"\$\$[^$]{1,5000}\$\$|(?<![\\$\w])\$(?=\S)[^$\n]{1,500}(?<=\S)\$(?!\w)"
+    r"|\\\((?:[^\\\n]|\\[^()\n]){1,500}\\\)|\\\[(?:[^\\]|\\[^\[\]]){1,5000}\\\]"
+)
+_FORMULA_OR_ATTRIBUTES: Final = re.compile(rf"(?P<formula>{_FORMULA})|{_ATTRIBUTES.pattern}")
+_HAS_ATTRIBUTES: Final = re.compile(r"[ >]*(?:#|[-*+][ ]|\d+[.)][ ]|\||$)")  # a line whose block may end with a list
 _LINE_END: Final = re.compile(r"[ ]*#*[ ]*(?:$|\n(?P<setext>=+|-+)?)")
 _ICON: Final = re.compile(
     r":(?:material|octicons|fontawesome|simple|twemoji|custom)-[\w-]{1,100}:(?:\{[^{}\n]*\})?[ ]?"
@@ -230,7 +237,7 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     `extra` returns the value of a variable of the macros plugin; None where the plugin is not used.
     """
     text = _TERMINAL.sub(lambda block: block[1] + draft.keep(_TAG.sub("", draft.code(block[2]))), draft.text)
-    text = _ATTRIBUTES.sub(_attributes, text)
+    text = _FORMULA_OR_ATTRIBUTES.sub(_attributes, text)
     text = _IMAGE_HEADING.sub(_without_alt, text)
     text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
     text = _OBJECT.sub("", _CONTENTS.sub("", without_abbreviations(_ICON.sub("", text))))
@@ -262,12 +269,17 @@ def _only_runs(code: str) -> bool:
 
 
 def _attributes(found: re.Match[str]) -> str:
-    """What stays of an attribute list: the id, at the end of a heading."""
-    end = _LINE_END.match(found.string, found.end())
-    if end is None:
-        return ""
-    line = found.string[found.string.rfind("\n", 0, found.start()) + 1 : found.start()]
-    return own_id(found["list"]) if end["setext"] or line.startswith("#") else ""
+    """What stays of an attribute list: the id, at the end of a heading. All stays of braces that are no such list."""
+    text, begin = found.string, found.start()
+    if found["formula"]:
+        return found[0]
+    end = _LINE_END.match(text, found.end())
+    reach = max(0, begin - 1_000)  # a hostile page has many lists in one long line
+    line = max(reach, text.rfind("\n", reach, begin) + 1)
+    if end is not None and (end["setext"] or text.startswith("#", line)):
+        return own_id(found["list"])
+    of_inline = text[begin - 1 : begin] in (*")]*_`>:\0", "")
+    return "" if of_inline or found[0][1] == ":" or _HAS_ATTRIBUTES.match(text, line, begin) else found[0]
 
 
 def _key(name: re.Match[str]) -> str:

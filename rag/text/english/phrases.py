@@ -205,3 +205,8 @@ ANNOUNCES: Final = re.compile(
     r"(?<![\w.-])(?<!of the )(?<!of these )(?P<number>[2-9]|1\d|20|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|fifteen|twenty)\s(?:[a-z-]+\s){0,2}(?P<noun>[a-z-]+s)\b[^.]*[:：]\W*$"
 )
+
+# What parts the sides of a comparison: "r.text vs r.content", "between a topic and a service", "npm or yarn".
+SIDES: Final = re.compile(
+    r"\b(?:vs|versus|and|or|than|from|to|with|over|instead of|compared (?:to|with))\b", re.IGNORECASE
+)

@@ -9,6 +9,8 @@ export class TurnView {
   constructor(question, show, act) {
     this.show = show;
     this.act = act;
+    this.question = question;
+    this.answer = null; // the last one that `finish` was given
     this.text = "";
     this.body = element("div", { className: "body" });
     this.tail = element("div", { className: "tail" });
@@ -28,6 +30,7 @@ export class TurnView {
 
   // `answer` is a response, or a turn of a stored conversation, which has no grounding.
   finish(answer) {
+    this.answer = answer;
     this.node.classList.toggle("failed", Boolean(answer.error));
     this.node.classList.toggle("refused", answer.status === "fallback");
     if (answer.error) {

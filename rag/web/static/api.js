@@ -41,8 +41,8 @@ export async function getJson(path) {
   return (await send(path)).json();
 }
 
-export async function postJson(path) {
-  return (await send(path, { method: "POST" })).json();
+export async function postJson(path, body) {
+  return (await send(path, { method: "POST", body: JSON.stringify(body) })).json();
 }
 
 export async function remove(path) {

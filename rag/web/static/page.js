@@ -16,7 +16,9 @@ let running = null; // the AbortController of a turn in progress
 let views = [];
 
 const api = (rest = "") => `/api/threads/${encodeURIComponent(thread)}${rest}`;
-const say = (text) => { at("state").textContent = text; };
+const say = (text, className = "") => Object.assign(at("state"), { textContent: text, className });
+// Whether the conversation does not end with the turn that was meant.
+const isGone = (failure) => ["other_turn", "nothing_to_retry", "nothing_to_undo", "unknown_thread"].includes(failure?.code);
 
 function add(text, book = chosen().book) {
   const show = (record, from) => openPassage(record, from, book);
@@ -32,36 +34,62 @@ function add(text, book = chosen().book) {
 async function ask(text) {
   if (running || !text.trim()) return;
   if (!thread) enter(crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`);
-  question.value = "";
-  grow();
-  await run(add(text), api("/turns"), { question: text, ...options() });
+  write("");
+  await run(add(text));
 }
 
 const options = () => ({ citation_style: "numbered", ...chosen() });
+const isAnswered = (view) => view.answer && !view.answer.error;
+// The turn of a view as the server knows it: by the id of its request, or by its question if it has no answer.
+const last = (view) => view.answer?.request_id || view.question;
 
 async function retry(view) {
   if (running) return;
   view.retract();
   view.tail.replaceChildren();
-  await run(view, api("/retry"), options());
+  const failure = await run(view, true);
+  if (!isGone(failure)) return;
+  if (isAnswered(view)) await reread();
+  else await run(view); // the question never reached the conversation
 }
 
 async function undo(view) {
   if (running) return;
   await guarded(async () => {
-    const { question: taken } = await postJson(api("/undo"));
-    view.node.remove();
-    views = views.filter((other) => other !== view);
-    views.at(-1)?.node.classList.add("last");
-    question.value = taken || "";
-    grow();
-    question.focus();
-    if (!views.length) welcome();
+    const failure = await postJson(api("/undo"), { last: last(view) }).then(() => null, (error) => error);
+    if (failure && !isGone(failure)) throw failure;
+    if (failure && isAnswered(view)) {
+      await reread();
+      return;
+    }
+    drop(view);
     await refresh();
   });
 }
 
-async function run(view, path, body) {
+// Another window has gone on with the conversation.
+async function reread() {
+  await open(thread);
+  say("The conversation was changed in another window. This is how it stands.", "problem");
+}
+
+// The question goes from the page back into the box.
+function drop(view) {
+  view.node.remove();
+  views = views.filter((other) => other !== view);
+  views.at(-1)?.node.classList.add("last");
+  write([view.question, question.value].filter(Boolean).join("\n"));
+  question.focus();
+  if (!views.length) welcome();
+}
+
+function write(text) {
+  question.value = text;
+  grow();
+}
+
+// Asks the question of a view, or `again` the one that the conversation ends with. Gives back the failure.
+async function run(view, again = false) {
   running = new AbortController();
   lock(true);
   send.textContent = "Stop";
@@ -69,14 +97,15 @@ async function run(view, path, body) {
   say("Searching the book…");
   view.node.scrollIntoView({ block: "start", behavior: "smooth" });
   try {
+    const body = { ...options(), ...(again ? { last: last(view) } : { question: view.question }) };
+    const path = api(again ? "/retry" : "/turns");
     for await (const { type, data } of events(path, body, running.signal)) handle(view, type, data);
     if (views.includes(view)) say("");
+    return null;
   } catch (failure) {
-    if (views.includes(view)) say("");
-    if (failure.name === "AbortError") view.stopped();
-    else if (failure.status === 401) await askForKey();
-    else if (failure.response?.error) view.finish(failure.response);
-    else view.fail(failure.message, []);
+    if (views.includes(view)) fail(view, again, failure);
+    if (failure.status === 401) await askForKey();
+    return failure;
   } finally {
     running = null;
     lock(false);
@@ -85,6 +114,23 @@ async function run(view, path, body) {
     question.focus();
     await guarded(() => refresh(thread));
   }
+}
+
+// A question that was refused before it became a turn goes back into the box; nothing of it is stored.
+function fail(view, again, failure) {
+  const error = failure.response?.error;
+  const isRefused = failure.status >= 400 && (!error || error.code === "thread_busy" || error.error_type === "invalid_input");
+  say("");
+  if (failure.name === "AbortError") view.stopped();
+  else if (isRefused && !again) {
+    drop(view);
+    if (!views.length) enter("");
+    say(failure.message, "problem");
+  } else if (isRefused && view.answer) {
+    view.finish(view.answer);
+    say(failure.message, "problem");
+  } else if (error) view.finish(failure.response);
+  else view.fail(failure.message, []);
 }
 
 function handle(view, type, data) {
