@@ -150,10 +150,41 @@ def test_a_partial_is_put_where_it_is_used(tmp_path: Path) -> None:
     assert cleaned(text, root=tmp_path) == "Before.\n\nShared text.\n\nAfter."
 
 
-def test_a_partial_that_is_imported_with_its_contents_is_put_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("clause", ["Part, {toc}", "Part, {toc as partToc}", "Part,{toc}"])
+def test_a_partial_is_also_imported_with_names(clause: str, tmp_path: Path) -> None:
     (tmp_path / "_part.md").write_text("Shared.")
-    text = "import Part, {toc as partToc} from './_part.md'\n\nBefore.\n\n<Part />"
+    text = f"import {clause} from './_part.md'\nimport {{useState}} from 'react'\n\nBefore.\n\n<Part />"
     assert cleaned(text, root=tmp_path) == "Before.\n\nShared."
+
+
+def test_a_partial_shows_the_values_that_it_is_used_with(tmp_path: Path) -> None:
+    (tmp_path / "_part.mdx").write_text("{props.name} from {props.version} on{props.more}, {props.count} times.")
+    text = "import Part from './_part.mdx'\n\n<Part name=\"Elk\" version='2.1' count={3} more={f()} />"
+    assert cleaned(text, root=tmp_path) == "Elk from 2.1 on, 3 times."
+
+
+def test_constants_are_written_out_and_computed_values_left_out() -> None:
+    text = (
+        "import config from './config.js';\n\nexport const size = 12;\nexport const name: string = 'Elk';\n"
+        "export const now = new Date();\n\n"
+        "{name} has {size} rows{now}{config.rows}.\n\n{['a', 'b'].map(x => (\n  <li key={x}>{x}</li>\n))}\n\nEnd."
+    )
+    assert cleaned(text) == "Elk has 12 rows.\n\nEnd."
+
+
+@pytest.mark.parametrize("text", ["A {set} of {a, b}.", "$\\frac{size}{size} + x_{size}$", "\\{size\\}"])
+def test_braces_that_are_no_value_of_the_page_stay(text: str) -> None:
+    assert cleaned(f"export const size = 12;\n\n{text}") == text
+
+
+def test_a_string_may_hold_braces() -> None:
+    assert cleaned("Write {'{name}'}, {\"{{ x }}\"} or {'<T>'}.") == "Write {name}, {{ x }} or <T>."
+
+
+def test_a_code_block_shows_the_file_that_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    text = "import Src from '!!raw-loader!./a.py';\n\n<CodeBlock language=\"python\">{Src}</CodeBlock>\n\nEnd."
+    assert cleaned(text, root=tmp_path) == "```python\nprint(1)\n```\n\nEnd."
 
 
 def test_a_partial_that_includes_itself_ends(tmp_path: Path) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import indent
 from typing import Final
 
-from rag.ingest.dialects import admonitions
+from rag.ingest.dialects import admonitions, fenced
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
+from rag.ingest.mdx_values import declared, without_expressions
 from rag.ingest.page import MarkdownText, plain_inline
 from rag.ingest.page_draft import PageDraft, begin, strip_html
 from rag.ingest.spans import Span
-from rag.ingest.tags import REACH, balanced
+from rag.ingest.tags import REACH, Tag, balanced
 
 STATEMENT: Final = 100_000  # most characters between the brackets of an export
 UNCLOSED: Final = 10  # exports of a page whose end is sought so far; later ones are searched as far as an attribute
@@ -23,8 +25,9 @@ _IMPORT: Final = re.compile(
     r"^(?:import\s++(?:[\w$*{},\s]{1,1000}?\sfrom\s++)?(?:'[^'\"\n]++'|\"[^'\"\n]++\")[ \t]*+;?[ \t]*+\n?)++",
     re.MULTILINE,
 )
-_PARTIAL: Final = re.compile(
-    r"import\s+(?P<name>[A-Z]\w*)(?:\s*,\s*\{[\w\s,]{0,200}\})?\s+from\s+(['\"])(?P<target>[^'\"\n]+\.mdx?)\2"
+_FILE: Final = re.compile(
+    r"import\s+(?P<name>[A-Za-z]\w*)\s*(?:,\s*\{[^{}]{0,1000}\}\s*)?\sfrom\s+"
+    r"(?P<quote>['\"])(?P<raw>!!raw-loader!)?(?P<target>[^'\"\n]+)(?P=quote)"
 )
 _EXPORT: Final = re.compile(
     r"^export\s+(?:default|const|let|var|function|async|class|type|interface|[{*])", re.MULTILINE
@@ -35,18 +38,23 @@ _ID_COMMENT: Final = re.compile(
 )
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]([^\n]*)$", re.MULTILINE)
 _CODE_BLOCK: Final = re.compile(
-    r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
+    r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0|(?<=\{)[A-Za-z]\w*+)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
 )
-_STRING: Final = re.compile(r"\{\s*(?:'([^'{}\n]*)'|\"([^\"{}\n]*)\"|(\0\d+\0))\s*\}")
 
 
 @dataclass(frozen=True, slots=True)
 class MdxPage:
-    """Where a page or a partial stands: its file, the folder of the site, and the partials that it may use."""
+    """Where a page or a partial stands: its file, the folder of the site, the files that it may use, and its values."""
 
     file: Path
     root: Path
     includes: Includes
+    props: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, target: str) -> tuple[str, Path]:
+        """The name of a file that is imported, and the folder that it is looked for in; `@site` is that of the site."""
+        in_site = target.startswith("@site/")
+        return (target.removeprefix("@site/"), self.root) if in_site else (target, self.file.parent)
 
 
 def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve]) -> None:
@@ -55,32 +63,42 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
     `links` gives the rule for the links of a file. Raises `ValueError` if more is included than a page may include.
     """
     # Formatters escape the underscore of a partial's name: `./\_partial.md`.
-    partials = {m["name"]: m["target"].replace("\\", "") for m in _PARTIAL.finditer(draft.text)}
+    imports = {m["name"]: (m["target"].replace("\\", ""), bool(m["raw"])) for m in _FILE.finditer(draft.text)}
+    partials = {name: file for name, (file, raw) in imports.items() if not raw and file.endswith((".md", ".mdx"))}
+    sources = {name: file for name, (file, raw) in imports.items() if raw}
+    values = declared(draft, page.props)
     text = _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(draft.text))
     text = _MDX_COMMENT.replaced(lambda *_: "", text)
     text = _HEADING.sub(lambda heading: _with_slug_text(heading, draft), text)
-    draft.text = _CODE_BLOCK.sub(lambda match: _code_block(match, draft), text)
+    draft.text = _CODE_BLOCK.sub(lambda match: _code_block(match, draft, page, sources), text)
 
-    def inline(name: str) -> str | None:
+    def inline(tag: Tag) -> str | None:
         """The rewritten text of a partial, masked so that it is not rewritten again."""
-        partial = _partial(partials[name], page, draft.source, links) if name in partials else None
+        if tag.name not in partials:
+            return None
+        props = {key: draft.restored(value) for key, value in tag.attributes.items()}
+        partial = _partial(partials[tag.name], page, props, draft.source, links)
         return None if partial is None else f"\n\n{draft.keep(partial)}\n\n"
 
     strip_html(draft, mdx=True, inline=inline)
-    text = _STRING.sub(lambda m: next(g for g in m.groups() if g is not None), draft.text)
-    draft.text = admonitions(re.sub(r"</?>", "", text))
+    draft.text = admonitions(re.sub(r"</?>", "", without_expressions(draft.text, values)))
     rewrite_links(draft, links(page.file))
 
 
-def _partial(target: str, page: MdxPage, source: MarkdownText, links: Callable[[Path], Resolve]) -> str | None:
+def _partial(
+    target: str,
+    page: MdxPage,
+    props: Mapping[str, str],
+    source: MarkdownText,
+    links: Callable[[Path], Resolve],
+) -> str | None:
     """The text of a partial, with its anchors written out, since a partial counts its headings for itself."""
-    in_site = target.startswith("@site/")  # the folder of the site
-    folder, name = (page.root, target.removeprefix("@site/")) if in_site else (page.file.parent, target)
+    name, folder = page.place(target)
     content = page.includes.read(name, folder)
     if content is None:
         return None
     draft = begin(front_matter(content)[1], source.rule, indented=False)
-    rewrite_mdx(draft, MdxPage(folder / name, page.root, page.includes.below()), links)
+    rewrite_mdx(draft, MdxPage(folder / name, page.root, page.includes.below(), props), links)
     return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
 
 
@@ -131,8 +149,13 @@ def _statement_end(text: str, begin: int, reach: int) -> int | None:
     return at
 
 
-def _code_block(match: re.Match[str], draft: PageDraft) -> str:
-    """`<CodeBlock>` around a template literal, as a fenced block."""
-    code = draft.code(match[3]).strip("`").strip("\n")
+def _code_block(match: re.Match[str], draft: PageDraft, page: MdxPage, sources: Mapping[str, str]) -> str:
+    """`<CodeBlock>` around a template literal or the text of an imported file, as a fenced block."""
+    named = sources.get(match[3], "")
+    code = page.includes.read(*page.place(named)) if named else None
+    if code is None and not match[3].startswith("\0"):
+        return match[0]
+    code = draft.code(match[3]).strip("`") if code is None else code
     language = re.search(r"language=[\"'](\w+)", match[2])
-    return draft.keep(f"{match[1]}```{language[1] if language else ''}\n{code}\n{match[1]}```")
+    shown = language[1] if language else Path(named).suffix[1:]
+    return draft.keep(indent(fenced(code.strip("\n"), shown), match[1]))

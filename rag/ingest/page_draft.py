@@ -14,7 +14,7 @@ from typing import Final
 from rag.ingest.anchors import AnchorRule
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
-from rag.ingest.tags import strip_tags, with_powers
+from rag.ingest.tags import Tag, strip_tags, with_powers
 from rag.text.sentences import code_spans
 
 _FENCE: Final = re.compile(
@@ -138,7 +138,7 @@ def begin(text: str, rule: AnchorRule, *, indented: bool = True) -> PageDraft:
     return PageDraft(MarkdownText(close_fences(text).strip("\n"), rule), indented=indented)
 
 
-def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[str], str | None] = lambda _: None) -> None:
+def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[Tag], str | None] = lambda _: None) -> None:
     """Remove comments and tags, and turn HTML's headings and preformatted texts into Markdown. See `strip_tags`."""
     if "<" not in draft.text:
         return

@@ -127,8 +127,8 @@ def _read_value(text: str, attribute: re.Match[str], attributes: dict[str, str])
     return quoted.end()
 
 
-def strip_tags(text: str, *, mdx: bool, inline: Callable[[str], str | None] = lambda _: None) -> str:
-    """The text without components and HTML tags; `inline(name)` gives what replaces a self-closing component.
+def strip_tags(text: str, *, mdx: bool, inline: Callable[[Tag], str | None] = lambda _: None) -> str:
+    """The text without components and HTML tags; `inline(tag)` gives what replaces a self-closing component.
 
     In MDX a component that fills its line is removed even without a partner.
     """
@@ -177,7 +177,7 @@ def _fills_line(text: str, tag: Tag) -> bool:
 
 
 def _stand_in(
-    tag: Tag, labels: dict[str, str], inline: Callable[[str], str | None], *, starts: bool, alone: bool
+    tag: Tag, labels: dict[str, str], inline: Callable[[Tag], str | None], *, starts: bool, alone: bool
 ) -> str:
     """What replaces a tag: a tab's label, a caption, an image's description, or nothing. `alone`: it fills its line."""
     if tag.name[0].islower():
@@ -188,7 +188,7 @@ def _stand_in(
             return "- "
         return " " if tag.name in SPACED and not starts else ""
     if tag.alone:
-        return inline(tag.name) or ""
+        return inline(tag) or ""
     if tag.closing:
         return ""
     caption = tag.attributes.get("label") or tag.attributes.get("caption") or tag.attributes.get("title") or ""
