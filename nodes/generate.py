@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 from nodes.archive import older_turns
 from nodes.error import named_failures
 from nodes.judge import SecondOpinion
-from nodes.model_call import CUT, ModelRequest, call_model, empty_answer, tokens_used, was_cut
+from nodes.model_call import ModelRequest, call_model, empty_answer, tokens_used, was_cut
 from nodes.turn import (
     USUAL,
     AsyncNode,
@@ -38,7 +38,7 @@ from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf, Quoter
 from rag.prompt.prompts import Fitted, build_prompt, exchange_text, fit, fixed_text, passages_in_results
 from rag.text.english.speech_acts import is_small_talk
-from rag.types import Grounding, Passage, Tokens, ToolCall
+from rag.types import CUT_OFF, Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
 # What Gemini signs a call with, and wants back.
@@ -143,7 +143,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
         return _another_search(state, another) | {"llm_calls": calls, "draft": draft}
     return {
         "phase": "IDLE",
-        "turn": with_notice(turn, CUT) if reply.cut else turn,
+        "turn": with_notice(turn, CUT_OFF) if reply.cut else turn,
         "llm_calls": calls,
         "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
         "draft": draft,

@@ -25,7 +25,6 @@ from rag.prompt.prompts import estimate_tokens
 from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
-CUT: Final = "The answer reached its maximum number of tokens and was cut off."
 _NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
 _ANOTHER: Final = "If it keeps happening, set another model."
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense

@@ -32,6 +32,7 @@ SMALLTALK: Final = "Hello! Ask me anything about the book."  # to a greeting or 
 # Shown behind a sentence that could not be confirmed.
 UNCONFIRMED_MARK: Final = "[?]"
 CLOSEST: Final = 3  # passages or pages that are named in place of an answer
+CUT_OFF: Final = "The answer reached its maximum number of tokens and was cut off."  # notice of a turn
 OMISSION: Final = "[…]"  # stands where a quotation leaves something out
 CitationStyle = Literal["numbered", "source", "title", "chapter"]
 Footer = Literal["list", "files", "scores", "none"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 
-from nodes.model_call import CUT
 from rag.model.received_answer import finish_of, names_its_finish, usable_chunk
+from rag.types import CUT_OFF
 from tests.fakes import ScriptedModel
 from tests.machine import ANSWER, Machine
 
@@ -68,7 +68,7 @@ async def test_an_answer_of_any_chat_model_is_complete_when_its_model_says_so(me
 @pytest.mark.parametrize("metadata", AT_ITS_LENGTH, ids=str)
 async def test_an_answer_of_any_chat_model_that_was_cut_says_so(metadata: dict[str, Any]) -> None:
     response = await machine(ends(f"{ANSWER} And the", **metadata)).ask("What is a node?")
-    assert (response.status, response.notices[0]) == ("success", CUT)
+    assert (response.status, response.notices[0]) == ("success", CUT_OFF)
 
 
 @pytest.mark.parametrize("metadata", FILTERED, ids=str)
@@ -90,7 +90,7 @@ async def test_a_reason_that_comes_with_every_chunk_is_one_reason() -> None:
     """Gemini repeats it, and merged chunks would say "MAX_TOKENSMAX_TOKENS"."""
     reason = {"finish_reason": "MAX_TOKENS"}
     one = machine([AIMessageChunk(content=part, response_metadata=dict(reason)) for part in (ANSWER, " And")])
-    assert (await one.ask("What is a node?")).notices[0] == CUT
+    assert (await one.ask("What is a node?")).notices[0] == CUT_OFF
 
 
 def test_no_reason_is_none() -> None:

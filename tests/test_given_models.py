@@ -12,9 +12,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from graph.agent import Agent, open_agent
-from nodes.model_call import CUT
 from rag.errors import UsageError
 from rag.settings import Settings
+from rag.types import CUT_OFF
 from state import Context
 from tests.command_line import QUESTION
 from tests.fakes import AT_ONCE
@@ -88,7 +88,7 @@ async def test_it_searches_with_the_tool_in_its_own_format(
 
 async def test_an_answer_that_reached_its_length_says_so(provider: Provider, agent: Agent, server: WireServer) -> None:
     server.script.append(provider.says(*ANSWER, " And more", finish=provider.length))
-    assert CUT in (await agent.ask(QUESTION)).notices
+    assert CUT_OFF in (await agent.ask(QUESTION)).notices
 
 
 async def test_an_answer_that_broke_off_is_asked_for_again(

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from nodes.model_call import CUT
-from rag.types import Response
+from rag.types import CUT_OFF, Response
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.profile_wire import Wire, calls
 
@@ -71,7 +70,7 @@ async def test_an_endpoint_other_than_openais_gets_the_older_name_for_the_length
 
 async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wire) -> None:
     response = await wired.ask(answer("A node is a process [1].", finish="length"))
-    assert (response.status, response.notices) == ("success", [CUT])
+    assert (response.status, response.notices) == ("success", [CUT_OFF])
     assert response.plain_content == "A node is a process [1]."
 
 
@@ -219,4 +218,4 @@ async def test_of_several_answers_the_first_counts(wired: Wire) -> None:
     response = await wired.ask(Reply(raw="".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])))
     assert response.plain_content.startswith("A node is a process")
     assert "three" not in response.plain_content
-    assert CUT not in response.notices
+    assert CUT_OFF not in response.notices

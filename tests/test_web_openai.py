@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import openai
@@ -12,6 +13,7 @@ from pydantic import BaseModel, SecretStr
 from rag.errors import AskbookError
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
+from tests.test_finish import ends, machine
 from tests.web import KEYS, LOCAL, bearer, client, events
 
 ASKED: Any = [{"role": "user", "content": "What is a node?"}]
@@ -47,6 +49,30 @@ async def test_a_streamed_completion_is_the_same_text() -> None:
     assert last.usage.total_tokens == last.askbook["tokens_used"]["total"]
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
     assert len({chunk.id for chunk in chunks}) == 1
+
+
+async def test_an_answer_that_was_cut_at_its_length_says_so() -> None:
+    cut = ends(f"{ANSWER} And the", finish_reason="length")
+    done = await sdk(machine(cut)).chat.completions.create(model="default", messages=ASKED)
+    assert done.choices[0].finish_reason == "length"
+    stream = await sdk(machine(cut)).chat.completions.create(model="default", messages=ASKED, stream=True)
+    assert [chunk.choices[0].finish_reason async for chunk in stream if chunk.choices][-1] == "length"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [{"role": "user", "content": "\ud800 What is a node?"}]},
+        {"messages": [{"role": "user", "content": "\ud800"}, *ASKED]},
+        {"messages": ASKED, "model": "\ud800"},
+    ],
+)
+async def test_half_of_a_character_is_refused(body: Any) -> None:
+    async with client(Machine(ANSWER)) as http:
+        answer = await http.post(
+            "/v1/chat/completions", content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "not_text")
 
 
 async def test_a_stream_ends_with_the_word_that_clients_wait_for() -> None:

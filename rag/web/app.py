@@ -49,6 +49,7 @@ def build_app(hosting: Hosting) -> Starlette:
         allow_origins=list(hosting.origins),
         allow_methods=["GET", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type"],
+        expose_headers=["Retry-After"],
     )
     app = Starlette(
         routes=[

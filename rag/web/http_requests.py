@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from rag.types import ErrorInfo, ErrorType, Response
 from rag.validation import allowed
 from rag.web.api_keys import Person
 from rag.web.hosting import Hosting
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # half of a character, which no UTF-8 has
 
 
 def hosting_of(request: Request) -> Hosting:
@@ -49,6 +52,8 @@ async def json_object(request: Request, *, required: bool = True) -> dict[str, A
         raise RequestRefusedError(400, "invalid_json", "The body is not JSON in UTF-8.") from error
     if not isinstance(data, dict):
         raise RequestRefusedError(400, "invalid_json", "The body is not a JSON object.")
+    if b"\\u" in body and _SURROGATE.search(json.dumps(data, ensure_ascii=False)):
+        raise RequestRefusedError(400, "not_text", 'The body has half of a character, such as "\\ud800".')
     return data
 
 

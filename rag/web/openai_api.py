@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from rag.conversation.turns import check_thread_id
 from rag.errors import RetrievalError, UsageError
-from rag.types import Event, Response, Tokens, new_id
+from rag.types import CUT_OFF, Event, Response, Tokens, new_id
 from rag.web.api_keys import Person
 from rag.web.book_choice import ModelChoice, choose, events_of, model_choice, model_names, own_books
 from rag.web.client_tasks import TaskAnswer, task_answer
@@ -181,9 +181,14 @@ def _whole(response: Response, model: str) -> HttpResponse:
         return error_response(response.error, response)
     full = response.model_dump(mode="json")
     message = {"role": "assistant", "content": response.content, "refusal": None, "askbook": full}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(response)}
     body = _envelope(response.id, "chat.completion", model or response.profile)
     return JSONResponse(body | {"choices": [choice], "usage": _usage(response.tokens_used)})
+
+
+def _finish(response: Response) -> str:
+    """Why the answer ended, in OpenAI's words."""
+    return "length" if CUT_OFF in response.notices else "stop"
 
 
 def _envelope(completion_id: str, kind: str, model: str) -> dict[str, Any]:
@@ -233,7 +238,7 @@ class _Form:
             return [{"error": error_body(response.error, status_of(response.error)), "askbook": full}]
         rest = response.content.removeprefix(self._shown) if response.content.startswith(self._shown) else ""
         chunks = [self._text({"content": rest})] if rest else []
-        chunks.append(self._text({}, "stop") | {"askbook": full})
+        chunks.append(self._text({}, _finish(response)) | {"askbook": full})
         if self._with_usage:
             chunks.append(self._envelope | {"choices": [], "usage": _usage(response.tokens_used), "askbook": full})
         return chunks

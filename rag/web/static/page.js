@@ -251,7 +251,7 @@ async function start() {
   await guarded(async () => {
     const [{ profiles, default: usual }, { books }] = await Promise.all([getJson("/api/profiles"), getJson("/api/books")]);
     offer(books, profiles, usual);
-    const id = decodeURIComponent(location.hash.slice(1));
+    const id = named(location.hash);
     await (id ? open(id) : fresh());
   });
 }
@@ -279,8 +279,13 @@ document.addEventListener("keydown", (event) => {
   else if (running) running.abort();
   else document.body.classList.remove("listing");
 });
+// The conversation that an address names; one that is no encoded text names itself.
+function named(hash) {
+  try { return decodeURIComponent(hash.slice(1)); } catch { return hash.slice(1); }
+}
+
 addEventListener("popstate", () => {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = named(location.hash);
   if (id !== thread) (id ? open(id) : fresh());
 });
 useChoice(changed);

@@ -86,9 +86,10 @@ function hooks(citations) {
 }
 
 function link(record) {
-  const number = String(record.marker);
+  const number = String(record.marker), label = `Source ${number}: ${record.breadcrumb}`;
   if (!/^https?:/i.test(record.url)) return element("span", { className: "citation", title: record.breadcrumb }, number);
   const anchor = element("a", { className: "citation", href: record.url, title: record.breadcrumb }, number);
+  anchor.setAttribute("aria-label", label);
   anchor.addEventListener("click", (event) => { if (scrollsHere(record.url)) event.preventDefault(); });
   return anchor;
 }
