@@ -90,3 +90,15 @@ def test_anchors_follow_the_configuration_of_goldmark(goldmark: str, expected: l
     }
     page = pages(tmp_path, files)["content/a.md"]
     assert [block.anchor for block in parsed(page).blocks if block.level] == expected
+
+
+def test_attributes_of_headings_and_blocks_are_not_shown_and_give_the_anchor(tmp_path: Path) -> None:
+    body = '## One {#first .wide}\n\nWords.\n{class="wide" id="x"}\n\n## Two {.wide}\n\n## Three {.wide #third}\n'
+    page = pages(tmp_path, CONFIG | {"content/a.md": body})["content/a.md"]
+    found = parsed(page)
+    assert [(block.text, block.anchor) for block in found.blocks if block.level] == [
+        ("One", "first"),
+        ("Two", "two"),
+        ("Three", "third"),
+    ]
+    assert "wide" not in page.text

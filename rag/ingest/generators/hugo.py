@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.anchors import HeadingText, goldmark_anchors
+from rag.ingest.dialects import own_id
 from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true, listed, mapping, option
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
@@ -19,7 +20,10 @@ from rag.ingest.page_draft import PageDraft
 from rag.ingest.source_files import is_file, is_folder, resolved
 
 _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
-_BLOCK_ATTRIBUTES: Final = re.compile(r"^\{[ ]*[.#][^{}\n]*\}[ ]*$\n?", re.MULTILINE)
+_BLOCK_ATTRIBUTES: Final = re.compile(
+    r"^\{[ ]*(?:[.#][^{}\n]*|[\w-]+=(?:\"[^\"\n]*\"|'[^'\n]*')[^{}\n]*)\}[ ]*$\n?", re.MULTILINE
+)
+_HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
 _ENDINGS: Final = (".toml", ".yaml", ".yml", ".json")
 _WHOLE: Final = ("hugo", "config")  # the names of files with options of all sections
 _FOLDERS: Final = ("config/_default", "config/production")  # a later one counts more
@@ -214,7 +218,8 @@ class Hugo(Generator):
         return expand_shortcodes(page.body, ShortcodePage(page, (self.content, page.file.parent, self.home), includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        draft.text = _BLOCK_ATTRIBUTES.sub("", draft.text)
+        text = _HEADING_ATTRIBUTES.sub(lambda heading: heading[1] + own_id(heading[2]), draft.text)
+        draft.text = _BLOCK_ATTRIBUTES.sub("", text)
 
 
 def _lower(options: Any) -> Any:
