@@ -26,6 +26,7 @@ _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state someth
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
+_STUMP: Final = "address: what it speaks of is an address that is not in the passages"
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
 _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
@@ -91,7 +92,7 @@ class LineCheck:
             bare = ""
         found = self._finding(line, bare, own, inherited)
         if composed.stump:
-            return found._replace(standing="contradicted", reasons=_foreign(composed.holes))
+            return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
             if is_refusal(bare):
                 self.said_no = True

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.mentions import Mentions, Reason, absent
-from rag.evidence.numbers import Quantity, computes, counts_items, is_ratio_of, points_back, years_apart
+from rag.evidence.numbers import Quantity, counts_items, is_ratio_of, points_back, years_apart
 from rag.evidence.reading import cues, opposites
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english.numerals import ESTIMATED, SUMMED
@@ -114,9 +114,7 @@ class Comparison(WordContexts):
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
-        """Whether a reader may have computed it: two numbers there give it, or it is called a total or an estimate."""
-        if computes(quantity, held):
-            return True
+        """Whether the claim calls it a total or an estimate, and a reader may have computed it from numbers there."""
         words = [token.word for token in self.said.tokens]
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))

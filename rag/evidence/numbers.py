@@ -10,7 +10,6 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
 from typing import Final
 
 from rag.evidence.words import Token
@@ -19,7 +18,6 @@ from rag.text.english import numerals
 MOST_ITEMS: Final = 12  # of a list that a number may count
 LARGEST_PART: Final = 100  # of "one in N"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
-FEW: Final = frozenset(map(str, range(2, 13)))  # of an amount that a reader multiplies
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
@@ -331,18 +329,6 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
         return at + 1, "%"
     unit = numerals.units().get(_word(tokens, at))
     return (at, dimension + unit) if unit else (last, "")
-
-
-def computes(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether it is the sum or difference of two amounts in units of its kind, or one of them a few times."""
-    if not quantity.size or not quantity.unit:
-        return False
-    total, basic = quantity.size
-    alike = [one.size[0] for one in others if one.size and one.size[1] == basic and one.unit]
-    few = [int(one.value) for one in others if one.value in FEW and not one.unit]
-    return any(total in (a + b, a - b) for a, b in permutations(alike, 2)) or any(
-        total == count * one for count in few for one in alike
-    )
 
 
 def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
