@@ -147,9 +147,9 @@ async def test_headers_that_do_not_end_are_given_up(monkeypatch: pytest.MonkeyPa
     let_go = asyncio.Event()
 
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, asyncio.IncompleteReadError):  # on a busy machine the client may not get to ask
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
             while not writer.is_closing():
                 writer.write(b"x")
                 await writer.drain()
