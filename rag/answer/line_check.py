@@ -12,7 +12,7 @@ from rag.answer.compose import Composed, Composer
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.evidence.reading import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
-from rag.text.english.phrases import POINTING
+from rag.text.english.phrases import BESIDE_PAGE, POINTING, SENDS
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, joined_tasks, words
 from rag.text.markup import MarkedText
 from rag.text.vocabulary import is_english
@@ -30,13 +30,6 @@ _STUMP: Final = "address: what it speaks of is an address that is not in the pas
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
 _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}>]{1,2}|[⁰¹²³⁴-⁹①-⑳]{1,2})\W*$")
-
-
-# How a sentence begins that only sends the reader to a page, and what may stand in it beside the name of the page.
-_SENDS: Final = (["see"], ["read"], ["visit"], ["for"])
-_BESIDE: Final = frozenset(
-    ["a", "about", "also", "at", "details", "for", "further", "information", "in", "on", "please", "the"]
-)
 
 
 class LineCheck:
@@ -79,10 +72,10 @@ class LineCheck:
     def _only_refers(self, line: AnswerLine) -> bool:
         """Whether the line only sends the reader to what it cites: "See Nodes for more [1]." """
         own, said = self.composer.numbers(line.marked), words(self.composer.bare(line.marked))
-        if not own or said[:1] not in _SENDS:
+        if not own or said[:1] not in SENDS:
             return False
         names = {word for number in own for word in words(self._sources[number].known)}
-        return all(word in names or word in POINTING or word in _BESIDE for word in said)
+        return all(word in names or word in POINTING or word in BESIDE_PAGE for word in said)
 
     def _text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
         composed = self.compose(line, inherited)

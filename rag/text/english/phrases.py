@@ -206,6 +206,12 @@ ANNOUNCES: Final = re.compile(
     r"twelve|fifteen|twenty)\s(?:[a-z-]+\s){0,2}(?P<noun>[a-z-]+s)\b[^.]*[:：]\W*$"
 )
 
+# How a sentence begins that only sends the reader to a page, and what may stand in it beside the name of the page.
+SENDS: Final = (["see"], ["read"], ["visit"], ["for"])
+BESIDE_PAGE: Final = frozenset(
+    ["a", "about", "also", "at", "details", "for", "further", "information", "in", "on", "please", "the"]
+)
+
 # What parts the sides of a comparison: "r.text vs r.content", "between a topic and a service", "npm or yarn".
 SIDES: Final = re.compile(
     r"\b(?:vs|versus|and|or|than|from|to|with|over|instead of|compared (?:to|with))\b", re.IGNORECASE
