@@ -29,6 +29,8 @@ PAGE = {"docs/a.md": "# A"}
         (PAGE | {"docs/x/_category_.json": "{}", "docs/x/b.md": "B"}, "docs", "docusaurus", "x/_category_.json"),
         ({"docs/a.md": "import Tabs from '@theme/Tabs'\n\nA"}, "docs", "docusaurus", "an import of its theme in a.md"),
         (PAGE | {"mkdocs.yml": "docs_dir: other", "other/b.md": "B"}, "docs", "plain", "no generator's"),
+        ({"doc/docusaurus.config.js": "", "x/docs/a.md": "A", "doc/docs/b.md": "B"}, "x", "plain", "no generator's"),
+        ({"doc/book.toml": "", "x/SUMMARY.md": "- [A](a.md)", "x/a.md": "A"}, "x", "mdbook", "SUMMARY.md"),
     ],
 )
 def test_the_generator_is_found_by_its_files(

@@ -100,6 +100,7 @@ def test_a_page_cannot_include_a_hidden_file(write: Write) -> None:
         ({"a.md": "A", "a.docx": "A"}, "a.docx", "a kind that askbook does not read"),
         ({"a.docx": "A"}, ".", "contains no readable page"),
         ({"_a.md": "A"}, ".", "contains no readable page"),
+        ({"mkdocs.yml": "exclude_docs: a.md", "docs/a.md": "A"}, ".", r"page by the rules of mkdocs .mkdocs.yml"),
         ({"a.md": b"\xff\xff"}, ".", "not UTF-8"),
     ],
 )
@@ -110,6 +111,7 @@ def test_a_source_without_a_page_is_wrong_usage(
     with pytest.raises(UsageError, match=says) as caught:
         load_source(source / name)
     assert "\n" not in caught.value.message
+    assert ("--generator" in caught.value.hint) == ("by the rules of" in says)
 
 
 def test_a_file_that_is_no_text_fails_with_a_reason_and_the_others_go_on(write: Write) -> None:

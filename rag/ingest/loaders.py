@@ -74,11 +74,13 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
     others = Counter(found.others)
     pages = _read_pages(found, rules, failures, others, own=own)
     if not pages:
-        problem = f"{found.name} contains no readable page"
+        other = "" if rules.name == "plain" else " Or name other rules with --generator, such as --generator plain."
+        by = f" by the rules of {rules.name} ({rules.reason})" if other else ""
+        problem = f"{found.name} contains no readable page{by}"
         if not failures:
-            raise UsageError(f"{problem}.", code="no_pages", hint=KINDS)
+            raise UsageError(f"{problem}.", code="no_pages", hint=KINDS + other)
         problem = f"{problem}: {failures[0].path}: {failures[0].reason}"
-        raise SourceFailedError(f"{problem}.", code="no_pages", hint=KINDS)
+        raise SourceFailedError(f"{problem}.", code="no_pages", hint=KINDS + other)
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, digest in pages:

@@ -56,6 +56,9 @@ class Docusaurus(Generator):
         around = [tree.folder for tree in self.site.trees if self.source.is_relative_to(tree.folder)]
         return next(iter(around + inside), self.source / "docs")
 
+    def covers(self) -> bool:
+        return super().covers() and any(tree.folder == self.content for tree in self.site.trees)
+
     def _tree(self, file: Path) -> DocsTree | None:
         return next((tree for tree in self.site.trees if file.is_relative_to(tree.folder)), None)
 

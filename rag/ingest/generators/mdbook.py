@@ -52,8 +52,9 @@ class MdBook(Generator):
 
     @cached_property
     def content(self) -> Path:
-        if self.config is None or is_file(self.source / _SUMMARY):
-            return self.source if is_file(self.source / _SUMMARY) else self.source / "src"
+        has_summary = is_file(self.source / _SUMMARY)
+        if self.config is None or (has_summary and self.source.is_relative_to(self.config.parent)):
+            return self.source if has_summary else self.source / "src"
         return resolved(self.config.parent / (as_text(self.option("book", "src")) or "src"))
 
     @cached_property
