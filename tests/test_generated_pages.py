@@ -57,13 +57,13 @@ def test_the_contents_and_the_footer_of_asciidoctor_are_left_out() -> None:
 TEXI2HTML = """<table class="header"><tr><td>[<a href="a.html"> &lt;&lt; </a>]</td><td>[ &gt; ]</td><td> &nbsp; </td>
   <td>[<a href="i.html" title="Up section"> Up </a>]</td><td>[<a href="toc.html">Contents</a>]</td></tr></table>"""
 MAKEINFO = """<div class="header"><p>Next: <a href="#N" accesskey="n" rel="next">Names</a>, Up:
-  <a href="#U" rel="up">Pumps</a> &nbsp; [<a href="#C" title="Table of contents" rel="contents">Contents</a>]</p></div>"""
+  <a href="#U" rel="up">Pumps</a> &nbsp; [<a href="#C" rel="contents">Contents</a>]</p></div>"""
 LATEX2HTML = """<div class="navigation"><!--Navigation Panel--><a href="b.html"><img alt="next"></a> <img alt="up">
   <br><b> Next:</b> <a href="b.html">Names</a> <b> Up:</b> <a href="u.html">Pumps</a><br></div>"""
 DOCBOOK = """<div class="navheader"><table><tr><th>Pumps</th></tr><tr><td><a accesskey="n" href="b">Next</a></td></tr>
   </table></div><div class="toc"><p><b>Table of Contents</b></p><dl><dt><a href="#a">A</a></dt></dl></div>"""
 INDEX = """<table><tr><th>Jump to:</th><td><a class="summary-letter" href="#A">A</a> <a class="summary-letter"
-  href="#N">N</a></td></tr></table><table class="index-cp"><tr><td></td><td><a href="a.html">air</a></td></tr></table>"""
+  href="#N">N</a></td></tr></table><table class="index-cp"><tr><td><a href="a.html">air</a></td></tr></table>"""
 
 
 @pytest.mark.parametrize(
