@@ -9,7 +9,7 @@ import os
 import re
 from itertools import pairwise
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rag.answer.writer import AnswerWriter, Manner
@@ -86,11 +86,14 @@ def quotes_of(citation: Citation) -> list[Quote]:
 
 @fuzzed
 @given(outputs, manners, st.lists(st.integers(0, 10_000), max_size=12))
+@example("Cows have 77 legs [1]. <b></b> A node is a process [1].", Manner(REFUSAL, footer="none"), [])
+@example("Topics fly [1]. [3] A node is a process [1].", Manner(REFUSAL, footer="none", mode="exact"), [])
 def test_whatever_a_model_writes_only_the_book_is_cited_and_linked(text: str, manner: Manner, cuts: list[int]) -> None:
     writer = write(text, manner)
     texts = {one.number: one.text for one in PASSAGES}
     content, plain = writer.shown.content, writer.shown.plain
     assert addresses(content) <= OURS, (text, content)
+    assert (content[:1] + plain[:1]).strip() == content[:1] + plain[:1], (text, content)
     if "`" not in text and "~~~" not in text:
         markers = {int(one) for one in re.findall(r"\[(\d+)\]", plain)}
         assert markers == set(writer.shown.citations), (text, plain)

@@ -165,8 +165,10 @@ class ShownAnswer:
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
-        plain = "".join(one.raw for one in segments)
-        self.add(lead + as_written(self._rendered(segments)), lead + as_written(plain))
+        texts = self._rendered(segments), "".join(one.raw for one in segments)
+        if not self.content or lead[-1:].isspace():  # what was taken out of its beginning left a blank
+            texts = texts[0].lstrip(), texts[1].lstrip()
+        self.add(lead + as_written(texts[0]), lead + as_written(texts[1]))
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""
