@@ -51,6 +51,7 @@ RULES = "[preprocessor.spec]\ncommand = 'x'"
         (RULES, "[it](mod@test), [p](pointer#method.offset), [o](other.md#x)", f"it, p, [o]({BASE}/other.html#x)"),
         ("", "r[page.intro]", "r[page.intro]"),
         ("", "A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
+        ("", "## A `B` { #ab .c d=e }\n\n## C {.c}\n\nD", "## A `B` {#ab}\n\n## C\n\nD"),
         ("", "> [!EDITION-2024]\n> New.", "> Edition-2024:\n> New."),
     ],
 )  # fmt: skip

@@ -17,6 +17,8 @@ _DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 _ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _OWN_ID: Final = re.compile(r"(?<![\w=\"'])#([^\s{}#=\"']+)|\bid=[\"']?([^\s\"'{}]+)")
 
+_HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
+
 
 def alerts(text: str) -> str:
     """Turn `> [!NOTE]`, as GitHub and Hugo write it, into the line `Note:` of the same quote."""
@@ -44,6 +46,11 @@ def own_id(attributes: str) -> str:
     """The id in an attribute list such as `.note #start`, as it stands after a heading; empty where there is none."""
     found = _OWN_ID.search(attributes)
     return f" {{#{found[1] or found[2]}}}" if found else ""
+
+
+def with_own_ids(text: str) -> str:
+    """Headings with only the id of the attribute list at their end, such as `{#start .wide}`."""
+    return _HEADING_ATTRIBUTES.sub(lambda heading: heading[1] + own_id(heading[2]), text)
 
 
 def without_definition_marks(text: str) -> str:

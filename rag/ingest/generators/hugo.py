@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.anchors import HeadingText, goldmark_anchors
-from rag.ingest.dialects import own_id
+from rag.ingest.dialects import with_own_ids
 from rag.ingest.generators.config_files import as_text, config_options, is_false, is_true, listed, mapping, option
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.shortcodes import ShortcodePage, expand_shortcodes
@@ -23,7 +23,6 @@ _DROPPED: Final = re.compile(r"[^\w./\\#+~@ -]")
 _BLOCK_ATTRIBUTES: Final = re.compile(
     r"^\{[ ]*(?:[.#][^{}\n]*|[\w-]+=(?:\"[^\"\n]*\"|'[^'\n]*')[^{}\n]*)\}[ ]*$\n?", re.MULTILINE
 )
-_HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
 _ENDINGS: Final = (".toml", ".yaml", ".yml", ".json")
 _WHOLE: Final = ("hugo", "config")  # the names of files with options of all sections
 _FOLDERS: Final = ("config/_default", "config/production")  # a later one counts more
@@ -218,8 +217,7 @@ class Hugo(Generator):
         return expand_shortcodes(page.body, ShortcodePage(page, (self.content, page.file.parent, self.home), includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        text = _HEADING_ATTRIBUTES.sub(lambda heading: heading[1] + own_id(heading[2]), draft.text)
-        draft.text = _BLOCK_ATTRIBUTES.sub("", text)
+        draft.text = _BLOCK_ATTRIBUTES.sub("", with_own_ids(draft.text))
 
 
 def _lower(options: Any) -> Any:

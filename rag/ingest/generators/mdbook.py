@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from markdown_it.tree import SyntaxTreeNode
 
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
+from rag.ingest.dialects import with_own_ids
 from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Includes, line_span, section
@@ -101,7 +102,8 @@ class MdBook(Generator):
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
-        draft.text = _UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text)
+        text = _UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text)
+        draft.text = with_own_ids(text)
 
     def link(self, page: PageFile, destination: str) -> str:
         is_item = self._has_rules and "." not in destination.partition("#")[0] and _ITEM.fullmatch(destination)
