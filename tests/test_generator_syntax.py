@@ -148,6 +148,7 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
     [
         ("{% highlight ruby linenos %}\nputs 1\n{% endhighlight %}", "```ruby\nputs 1\n```"),
         ("{% raw %}{{ x }}{% endraw %} {{ page.title }} {{ x | y }}", "{{ x }} T "),
+        ("A `{{ \"{{\" }} b }}` {{ '{%' }} c %}", "A `{{ b }}` {% c %}"),
         ("A {% for x in y %}{{ x }}{% endfor %}{% if z %}B{% endif %}", "A B"),
         ("* toc\n{:toc}\n\nA\n{: .note}", "A"),
         ('{% include note.html content="Read this." %}', "Read this."),
