@@ -1,4 +1,4 @@
-"""Pages of Doxygen, rustdoc, javadoc and Asciidoctor: their text without what the program adds."""
+"""Pages of Doxygen, rustdoc, javadoc, Asciidoctor, Texinfo and others: their text without what the program adds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.books_on_disk import pages
 
 
 def text(generator: str, body: str, *, title: str = "x", classes: str = "") -> str:
-    head = f'<head><title>{title}</title><meta name="generator" content="{generator}"></head>'
+    name = "Generator" if generator.startswith("texi") else "generator"
+    head = f'<head><title>{title}</title><meta name="{name}" content="{generator}"></head>'
     found = page_texts(f'<html>{head}<body class="{classes}">{body}</body></html>'.encode())
     return found[0].body if found else ""
 
@@ -51,6 +52,53 @@ def test_the_contents_and_the_footer_of_asciidoctor_are_left_out() -> None:
     body = """<div id="header"><h1>Pumps</h1><div id="toc" class="toc"><ul><li><a href="#a">A</a></li></ul></div></div>
       <div id="content"><h2 id="a">A</h2><p>Words.</p></div><div id="footer">Last updated</div>"""
     assert text("Asciidoctor 2.0.18", body) == "# Pumps {#header}\n\n## A {#a}\n\nWords."
+
+
+TEXI2HTML = """<table class="header"><tr><td>[<a href="a.html"> &lt;&lt; </a>]</td><td>[ &gt; ]</td><td> &nbsp; </td>
+  <td>[<a href="i.html" title="Up section"> Up </a>]</td><td>[<a href="toc.html">Contents</a>]</td></tr></table>"""
+MAKEINFO = """<div class="header"><p>Next: <a href="#N" accesskey="n" rel="next">Names</a>, Up:
+  <a href="#U" rel="up">Pumps</a> &nbsp; [<a href="#C" rel="contents">Contents</a>]</p></div>"""
+LATEX2HTML = """<div class="navigation"><!--Navigation Panel--><a href="b.html"><img alt="next"></a> <img alt="up">
+  <br><b> Next:</b> <a href="b.html">Names</a> <b> Up:</b> <a href="u.html">Pumps</a><br></div>"""
+DOCBOOK = """<div class="navheader"><table><tr><th>Pumps</th></tr><tr><td><a accesskey="n" href="b">Next</a></td></tr>
+  </table></div><div class="toc"><p><b>Table of Contents</b></p><dl><dt><a href="#a">A</a></dt></dl></div>"""
+INDEX = """<table><tr><th>Jump to:</th><td><a class="summary-letter" href="#A">A</a> <a class="summary-letter"
+  href="#N">N</a></td></tr></table><table class="index-cp"><tr><td><a href="a.html">air</a></td></tr></table>"""
+
+
+@pytest.mark.parametrize(
+    ("generator", "around"),
+    [
+        ("texi2any", TEXI2HTML),
+        ("texi2any", INDEX),
+        ("", TEXI2HTML),
+        ("makeinfo", MAKEINFO),
+        ("", f"<center>{MAKEINFO}</center>"),
+        ("LaTeX2HTML v2022.2", LATEX2HTML),
+        ("DocBook XSL Stylesheets V1.79", DOCBOOK),
+        ("", '<p><a href="a">← Pumps</a> | <a href="b" rel="next">Names</a> | <a href="c">Index</a></p>'),
+    ],
+)
+def test_steps_to_other_pages_and_indexes_are_no_text(generator: str, around: str) -> None:
+    assert text(generator, f"{around}<h1>Pumps</h1><p>Words.</p><hr>{around}") == "# Pumps {#}\n\nWords.\n\n---"
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        (
+            '<p>Use <a href="a">Next</a> or <a href="b">Previous</a>.</p>',
+            "Use [Next](a) or [Previous](b).",
+        ),
+        ('<p><a href="a">next</a></p><p>Words.</p>', "[next](a)\n\nWords."),
+        (
+            '<ul><li><a href="a"><code>next</code></a></li><li><a href="b"><code>prev</code></a></li></ul>',
+            "- [`next`](a)\n- [`prev`](b)",
+        ),
+    ],
+)
+def test_links_in_a_text_are_no_steps(html: str, markdown: str) -> None:
+    assert text("", html) == markdown
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,24 @@ def test_a_directive_of_sphinx_that_only_marks_a_place_is_not_shown(tmp_path: Pa
     assert text(tmp_path, "sphinx", body, suffix=".rst") == "# A {#a}\n\nWords.\n\n`--all`\n\n`f(x)`"
 
 
+@pytest.mark.parametrize("role", ["any", "py:obj"])
+def test_text_between_backticks_has_the_default_role(role: str, tmp_path: Path) -> None:
+    body = ":orphan:\n\nA\n=\n\nOn `another page <b>`, in `b`, `Limit`, `attr.s`, `~attrs.define`.\n\n"
+    book = {
+        "conf.py": f"extensions = []\ndefault_role = '{role}'",
+        "a.rst": body,
+        "b.rst": "Title\n=====\n\n.. _limit:\n\nKept\n----\n\n3",
+    }
+    shown = pages(tmp_path, book, base_url="https://s.org")["a.rst"].text
+    b = "https://s.org/b.html"
+    named = (
+        f"[another page]({b}), in [Title]({b}), [Kept]({b}#limit)"
+        if role == "any"
+        else "`another page`, in `b`, `Limit`"
+    )
+    assert shown == f"# A {{#a}}\n\nOn {named}, `attr.s`, `define`."
+
+
 def test_a_numbered_id_is_not_given_on_a_page_with_docstrings(tmp_path: Path) -> None:
     body = "A\n=\n\nB\n-\n\nOne.\n\n{}B\n-\n\nTwo.\n"
     plain = text(tmp_path / "one", "sphinx", body.format(""), suffix=".rst")

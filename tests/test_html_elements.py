@@ -68,6 +68,7 @@ SIGNS = (
     ("<code>a*b*c</code> is <em>a_b</em>, <a href='u.html'>string[]</a>", "`a*b*c` is *a_b*, [string[]](u.html)"),
     ("<img alt='the *best* one'> of <b>*</b>", r"the \*best\* one of **\***"),
     (r"a path C:\*\_ as before", r"a path C:\*\_ as before"),
+    ("<dl><dt><h2>Why</h2></dt><dd>So.</dd><dt>How</dt></dl>", "## Why {#}\n\nSo.\n\nHow"),
 )
 
 

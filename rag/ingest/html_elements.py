@@ -68,7 +68,7 @@ def _is_hidden(element: Tag) -> bool:
 
 def meta(page: BeautifulSoup, attribute: str, value: str) -> str:
     """What the head of a page says of itself; empty if it does not."""
-    found = (str(one.get("content") or "") for one in page.find_all("meta") if one.get(attribute) == value)
+    found = (str(one.get("content") or "") for one in page.find_all("meta") if str(one.get(attribute)).lower() == value)
     return next(found, "")
 
 

@@ -148,6 +148,10 @@ def _mark_heading(heading: Tag, *, anchors: bool) -> None:
         else:
             link.decompose()
     heading["data-anchor"] = str(anchor or "") if anchors else ""
+    for around in heading.parents:
+        if around.name == "dl":  # a list whose terms are headings is a run of sections
+            for one in (around, *around.find_all(["dt", "dd"], recursive=False)):
+                one.name = "div"
 
 
 def _inner_id(heading: Tag) -> Any:

@@ -73,7 +73,7 @@ _LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", 
 _BUILT_IN: Final = ADMONITIONS | _names(
     """
     admonition figure image table list-table csv-table math epigraph highlights pull-quote compound container
-    parsed-literal replace unicode date line-block class
+    parsed-literal replace unicode date line-block class default-role
     """
 )
 _OBJECTS: Final = _names(
@@ -103,13 +103,14 @@ class BookPlace:
 
     `read` returns the text of a file that the page includes, None where there is none. `label` and `document` return
     the title and the address that a label or the path of a page stands for, None for an unknown one. `external` does
-    the same for a role of `extlinks` and its target.
+    the same for a role of `extlinks` and its target. `default_role` is that of text between single backticks.
     """
 
     read: Callable[[str], str | None]
     label: Callable[[str], tuple[str, str] | None] = lambda _: None
     document: Callable[[str], tuple[str, str] | None] = lambda _: None
     external: Callable[[str, str], tuple[str, str] | None] = lambda *_: None
+    default_role: str = ""
 
 
 class RoleText(NamedTuple):
@@ -126,7 +127,9 @@ def parse_rst(text: str, place: BookPlace) -> nodes.document:
 
     if any(len(_MARKS.findall(block)) > MARKS for block in text.split("\n\n")):
         raise ValueError(f"it has more than {MARKS:,} marks of reStructuredText in one paragraph")
-    _register(text)
+    if place.default_role:
+        text = f".. default-role:: {place.default_role}\n\n{text}"
+    _register(text + f":{place.default_role}:`")
     settings = {
         "_disable_config": True,
         "file_insertion_enabled": False,
@@ -163,6 +166,8 @@ def role_text(name: str, content: str, place: BookPlace) -> RoleText:
     kind = name.lower().rpartition(":")[2]
     found = _TITLED_ROLE.fullmatch(content)
     title, target = (found["title"], found["target"]) if found else ("", content)
+    if kind == "any" and (named := place.document(target) or place.label(" ".join(target.lower().split()))):
+        return RoleText(title or named[0] or target, named[1])
     if kind in ("ref", "numref", "doc"):
         named = place.document(target) if kind == "doc" else place.label(" ".join(target.lower().split()))
         return RoleText(title or (named[0] if named else "") or target, named[1] if named else "")
@@ -184,7 +189,8 @@ def _role(
     from docutils import nodes
     from docutils.utils import unescape
 
-    words, address, is_code = role_text(name, unescape(text), inliner.document.settings.book_place)
+    place: BookPlace = inliner.document.settings.book_place
+    words, address, is_code = role_text(name or place.default_role or "any", unescape(text), place)
     if address:
         return [nodes.reference("", words, refuri=address)], []
     return [nodes.literal("", words) if is_code else nodes.inline("", words)], []

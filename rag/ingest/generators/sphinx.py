@@ -176,13 +176,18 @@ class Sphinx(Generator):
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         return docutils_anchors(headings)
 
+    @property
+    def _default_role(self) -> str:
+        named = str(self.option("default_role") or "")
+        return named if re.fullmatch(r"[a-zA-Z][\w.:+-]{0,60}", named) else ""
+
     def place(self, page: PageFile, includes: Includes) -> MystPlace:
         def read(name: str) -> str | None:
             """A path that begins with a slash is relative to the docs."""
             return includes.read(name.lstrip("/"), self.content if name.startswith("/") else page.file.parent)
 
         return MystPlace(
-            *(read, self.label, partial(self.document, page), self.external),
+            *(read, self.label, partial(self.document, page), self.external, self._default_role),
             restructured=lambda text: self.rst_text(text, self.place(page, includes), page).text,
             values=mapping(self.option("myst_substitutions")) | mapping(page.fields.get("substitutions")),
             named=partial(self._named, page),
