@@ -139,6 +139,8 @@ def test_a_sentence_that_could_not_be_confirmed_has_a_mark_with_its_reason(page:
     endpoint.script += [answer(f"{GOOD} No widget turns a shaft [1]."), answer("?")]
     ask(page)
     answered(page)
+    assert page.inner_text(".last .notice .sign") == "?"
+    assert "[?]" not in page.inner_text(".last .notice")
     page.hover("button.mark")
     page.wait_for_selector(".mark .hint", state="visible")
     assert len(page.inner_text(".mark .hint")) > 20
@@ -152,7 +154,7 @@ def test_an_answer_can_be_stopped_and_asked_again(page: Any, endpoint: Endpoint)
     page.wait_for_selector("#send.stop")
     page.wait_for_selector(".last .body p")
     page.click("#send")
-    page.wait_for_selector("text=Stopped.")
+    page.wait_for_selector("text=Stopped. Only the question is stored")
     endpoint.script.append(answer(GOOD))
     page.click(".last .action >> text=Ask again")
     answered(page)
@@ -167,6 +169,20 @@ def test_a_failure_is_told_and_the_conversation_goes_on(page: Any, endpoint: End
     page.click(".last .action >> text=Ask again")
     answered(page)
     assert page.locator("[role=alert]").count() == 0
+
+
+def test_a_wrong_key_is_told_and_another_one_opens_the_page(page: Any) -> None:
+    page.route("**/api/books", lambda route: route.fulfill(status=401, json={"error": {"message": "No such key."}}))
+    page.reload()
+    page.wait_for_selector("#key-dialog >> text=This server needs a key.")
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#key-dialog >> text=The server does not accept this key.")
+    page.unroute_all()
+    page.keyboard.type("right")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".welcome")
+    assert page.is_hidden("#key-dialog")
 
 
 def test_a_turn_can_be_taken_back_and_a_conversation_deleted(page: Any, endpoint: Endpoint) -> None:

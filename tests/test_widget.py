@@ -35,7 +35,7 @@ class _Site(ThreadingHTTPServer):
 class _Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, _Site)
-        script = f'<script type="module" src="{self.server.askbook}/static/widget.js"></script></body>'
+        script = f'<script type="module" src="{self.server.askbook}/static/widget.js"></script>' * 2 + "</body>"
         page = BUILT.read_text(encoding="utf-8").replace("</body>", script) if self.path.endswith("/") else ""
         self.send_response(200 if page else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -81,7 +81,8 @@ def test_a_reader_asks_on_the_page_and_a_citation_scrolls_to_its_heading(
     served: _Site, endpoint: Endpoint, browser: Any
 ) -> None:
     endpoint.script[:] = [answer("Mount a widget with the steel bracket, then tighten its two screws to 5 Nm [1].")]
-    page = browser.new_page(viewport={"width": 1000, "height": 300})
+    page, said = browser.new_page(viewport={"width": 1000, "height": 300}), list[str]()
+    page.on("console", lambda message: said.append(message.text))
     page.goto(f"{served.address}/widgets/")
     page.click("text=Ask this book")
     page.keyboard.type("How do I mount a widget?")
@@ -93,6 +94,7 @@ def test_a_reader_asks_on_the_page_and_a_citation_scrolls_to_its_heading(
     assert page.url.startswith(f"{served.address}/widgets/")
     page.keyboard.press("Escape")
     assert page.is_hidden("dialog")
+    assert "the others do nothing" in " ".join(said)  # the page has the script twice
     page.close()
 
 

@@ -106,7 +106,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
     try:
         text: str = _converter().convert_soup(element)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply; take some of its levels apart") from None
     if len(text) > LONGEST:
         raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
     return re.sub(r"\n{3,}", "\n\n", unmarked(unicode_text(text))).strip("\n")

@@ -44,7 +44,7 @@ _NOTHING: Final = _names(
     toctree contents tableofcontents highlight currentmodule default-domain default-role index tabularcolumns sectnum
     autosummary raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg acks
     include-html title ifconfig bibliography minigallery program module command-output program-output
-    image figure-md
+    image figure-md towncrier-draft-entries
     """
 )
 _VERSION_NOTES: Final = {
@@ -126,7 +126,9 @@ def parse_rst(text: str, place: BookPlace) -> nodes.document:
     from docutils.core import publish_doctree
 
     if any(len(_MARKS.findall(block)) > MARKS for block in text.split("\n\n")):
-        raise ValueError(f"it has more than {MARKS:,} marks of reStructuredText in one paragraph")
+        raise ValueError(
+            f"it has more than {MARKS:,} marks of reStructuredText in one paragraph; split it with blank lines"
+        )
     if place.default_role:
         text = f".. default-role:: {place.default_role}\n\n{text}"
     _register(text + f":{place.default_role}:`")
@@ -148,7 +150,7 @@ def parse_rst(text: str, place: BookPlace) -> nodes.document:
     try:
         return publish_doctree(text, settings_overrides=settings)
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError("it is nested too deeply; take some of its levels apart") from error
 
 
 def _register(text: str) -> None:

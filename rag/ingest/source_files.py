@@ -254,7 +254,7 @@ def why_unreadable(error: Exception) -> str:
             f"it is not UTF-8 text: byte 0x{error.object[error.start]:02x} at position {error.start}; save it as UTF-8"
         )
     if isinstance(error, RecursionError):
-        return "it is nested too deeply"
+        return "it is nested too deeply; take some of its levels apart"
     if not isinstance(error, OSError | ValueError):
         return BUG.format(type(error).__name__)
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

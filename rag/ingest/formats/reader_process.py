@@ -143,7 +143,7 @@ def _read(module: str, function: str, raw: bytes) -> dict[str, Any]:
     except ValueError as error:
         return {"reason": str(error)}
     except RecursionError:
-        return {"reason": "it is nested too deeply"}
+        return {"reason": "it is nested too deeply; take some of its levels apart"}
     except MemoryError:
         return {"reason": "reading it takes too much memory", "goes_on": False}
     except Exception as error:

@@ -54,7 +54,7 @@ def notebook_texts(raw: bytes) -> list[LoadedText]:
         cells = [_cell(cell.cell_type, _source(cell), language) for cell in notebook.cells]
         title = notebook.metadata.get("title")
     except (RecursionError, MemoryError):
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply; take some of its levels apart") from None
     except Exception as error:  # nbformat passes on exceptions of its parsers and converters
         raise ValueError("it is not a notebook of Jupyter, or it is broken") from error
     fields = {"title": unicode_text(title)} if isinstance(title, str) else {}

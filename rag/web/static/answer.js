@@ -50,7 +50,8 @@ export class TurnView {
   }
 
   stopped() {
-    this.tail.replaceChildren(element("p", { className: "notice" }, "Stopped. The question has no answer yet."), this.actions());
+    const kept = this.text ? "Stopped. Only the question is stored; a reload will not show this text." : "Stopped. The question has no answer yet.";
+    this.tail.replaceChildren(element("p", { className: "notice" }, kept), this.actions());
   }
 
   hooks(answer) {
@@ -82,7 +83,8 @@ export class TurnView {
   }
 
   notices(answer) {
-    return (answer.notices || []).map((text) => element("p", { className: "notice" }, text));
+    return (answer.notices || []).map((text) => element("p", { className: "notice" }, ...text.split(/(\[\?\])/).map((part) =>
+      (part === "[?]" ? element("span", { className: "mark sign" }, "?") : part))));
   }
 
   sources(answer) {

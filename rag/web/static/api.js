@@ -14,6 +14,7 @@ export class Failure extends Error {
 }
 
 export const useKey = (key) => sessionStorage.setItem(KEY, key);
+export const hasKey = () => Boolean(sessionStorage.getItem(KEY));
 export const useGivenKey = (key) => { given = key; };
 
 function headers() {

@@ -1,7 +1,7 @@
 // The page: asks, shows what comes, and keeps the address in step with the conversation.
 
 import { TurnView } from "./answer.js";
-import { events, getJson, inBook, postJson, useKey } from "./api.js";
+import { events, getJson, hasKey, inBook, postJson, useKey } from "./api.js";
 import { bookTitle, chosen, lock, offer, settle, useChoice } from "./choice.js";
 import { element } from "./markdown.js";
 import { closePassage, openPassage } from "./passage.js";
@@ -232,6 +232,8 @@ async function guarded(work) {
 function askForKey() {
   const dialog = at("key-dialog");
   if (dialog.open) return undefined;
+  at("key-reason").textContent = hasKey() ? "The server does not accept this key." : "This server needs a key.";
+  at("key").value = "";
   dialog.showModal();
   return new Promise((done) => {
     dialog.addEventListener("close", () => {

@@ -21,6 +21,8 @@ const panel = element("dialog", {}, close, answers, state, form);
 panel.setAttribute("aria-label", "Ask this book");
 
 function start() {
+  const tags = document.querySelectorAll(`script[src="${import.meta.url}"]`).length;
+  if (tags > 1) console.warn("askbook: a page has one widget. The first script tag made it, and the others do nothing.");
   useGivenKey(own?.dataset.key || "");
   const host = element("div");
   const style = element("link", { rel: "stylesheet", href: new URL("widget.css", import.meta.url).href });
