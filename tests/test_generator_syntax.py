@@ -73,9 +73,13 @@ def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path)
 
 def test_loops_of_a_page_that_is_a_template_are_removed_with_what_they_repeat(tmp_path: Path) -> None:
     loop = "{% for one in people %}\n* {{ one.name }} by {{ one.x }}\n{% endfor %}"
-    body = f"A\n\n{{% if people %}}\nShown.\n{loop}\n{{% endif %}}"
+    raw = "{% raw %}Write {{ x }}, {% y %}.{% endraw %} `{% raw %}{{ z }}{% endraw %}`"
+    fence = "```yaml\n{% raw %}\non: ${{ b }}\n{% endraw %}\n```"
+    body = f"A\n\n{{% if people %}}\nShown.\n{loop}\n{{% endif %}}\n\n{raw}\n\n{fence}"
     book = {"mkdocs.yml": "plugins: [markdownextradata]", "docs/page.md": body}
-    assert load_source(written(tmp_path, book)).documents[0].text == "A\n\nShown."
+    assert load_source(written(tmp_path, book)).documents[0].text == (
+        "A\n\nShown.\n\nWrite {{ x }}, {% y %}. `{{ z }}`\n\n```yaml\non: ${{ b }}\n```"
+    )
 
 
 @pytest.mark.parametrize(
@@ -217,6 +221,7 @@ def test_myst(body: str, expected: str, tmp_path: Path) -> None:
         ),
         ("![A robot](a.png) and [![](b.png)](https://b.org)", "A robot and"),
         ("A[^1] b.\n\n[^1]: The note.", "A (The note.) b."),
+        ("A[^1] b.\n\n[^1]: One.\n\n    Two!\n\nB\n\n    c!", "A b.\n\nOne.\n\nTwo!\n\nB\n\n    c!"),
         (
             "[here](#part) [w](https://a.org/x) `[c](other.md)`",
             "[here](https://x.org/page#part) [w](https://a.org/x) `[c](other.md)`",

@@ -86,11 +86,21 @@ def test_nothing_but_texts_is_read_from_a_hidden_folder_and_nothing_above_the_si
 
 def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
     files = {
-        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.caret, pymdownx.tilde]\n",
-        "docs/index.md": "Rules with ^P^ and H~2~O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`.\n",
+        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.caret, pymdownx.tilde, pymdownx.inlinehilite]\n",
+        "docs/index.md": "Rules with ^P^ and H~2~O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`.\n"
+        "10^6^, A^T^A, x^2+y^2, 1^st^ and `:::js var x`.\n",
     }
-    expected = "Rules with P and H2O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`."
+    expected = "Rules with P and H2O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`.\n"
+    expected += "10^6, A^TA, x^2+y^2, 1st and `var x`."
     assert pages(tmp_path, files)["docs/index.md"].text == expected
+
+
+def test_a_change_that_an_author_proposes_is_read_as_the_site_shows_it(tmp_path: Path) -> None:
+    files = {
+        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.critic, pymdownx.keys]\n",
+        "docs/index.md": "A {--b--} {++c++} {~~d~>e~~} {==f==}{>>g<<} `{++h++}` ++i++.\n",
+    }
+    assert pages(tmp_path, files)["docs/index.md"].text == "A ~~b~~ c ~~d~~e f `{++h++}` I."
 
 
 def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:

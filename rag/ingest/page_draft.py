@@ -20,6 +20,7 @@ from rag.text.sentences import code_spans
 _FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
 )
+_NOTE: Final = re.compile(r"\[\^[^\[\]\s]{1,100}\]:")
 _MASK: Final = re.compile("\0(\\d+)\0")
 # An indented line that rewriting could change. Only then it matters whether the line is code.
 _INDENTED: Final = re.compile(r"(?: {4}|[ ]{0,3}\t).*[<>\[\]{}!:$#&|%]")
@@ -119,6 +120,7 @@ class PageDraft:
             inside = {n for begin, end in ranges for n in range(begin, end)}
             if any(_INDENTED.match(line) for n, line in enumerate(lines) if n not in inside):
                 code = [(b, e) for b, e in self.source.code_lines if b not in inside and e - 1 not in inside]
+                code = [one for one in code if not _is_of_note(lines, one[0])]
                 shown = {n for begin, end in code for n in range(begin, end)}  # a fence in it is a part of that code
                 ranges = [one for one in ranges if one[0] not in shown] + code
         for begin, end in sorted(ranges, reverse=True):
@@ -131,6 +133,13 @@ class PageDraft:
             pieces += [whole[at:begin], self.keep(whole[begin:end])]
             at = end
         return "".join(pieces) + whole[at:]
+
+
+def _is_of_note(lines: list[str], at: int) -> bool:
+    """Whether an indented line is a further paragraph of a footnote, and no code in one."""
+    above = range(at - 1, max(at - 50, -1), -1)
+    head = next((lines[n] for n in above if lines[n].strip() and not lines[n].startswith((" ", "\t"))), "")
+    return _NOTE.match(head) is not None and not lines[at].startswith((" " * 8, "\t\t"))
 
 
 def begin(text: str, rule: AnchorRule, *, indented: bool = True) -> PageDraft:

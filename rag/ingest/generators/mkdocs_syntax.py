@@ -51,10 +51,20 @@ _OBJECT: Final = re.compile(
     r"^(?:#{1,6}[ ]+)?:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE
 )
 _MARKS: Final = {
-    "mark": re.compile(r"(?<![=\w])==(?=\S)([^=\n]{1,500})(?<=\S)==(?![=\w])"),
-    "caret": re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^|(?<![\\^])\^([\w+.,()-]{1,50})\^(?![\w^])"),
-    "tilde": re.compile(r"(?<![\\~])~([\w+.,()-]{1,50})~(?!~)"),
+    re.compile(r"(?<![=\w])==(?=\S)([^=\n]{1,500})(?<=\S)==(?![=\w])"): ("mark", r"\1"),
+    re.compile(r"\^\^(?=\S)([^^\n]{1,500})(?<=\S)\^\^"): ("caret", r"\1"),
+    re.compile(r"(?<![\\^])\^(\w{1,50}(?=\^(?!\^))|[\w+.,()-]{1,50}(?=\^(?![\w^])))\^"): ("caret", r"<sup>\1</sup>"),
+    re.compile(r"(?<![\\~])~([\w+.,()-]{1,50})~(?!~)"): ("tilde", r"\1"),
 }
+_CRITIC: Final = re.compile(
+    r"\{(?:\+\+(?P<new>[^{}]{1,2000}?)\+\+|==(?P<marked>[^{}]{1,2000}?)==|>>[^{}]{1,2000}?<<"
+    r"|--(?P<gone>[^{}]{1,2000}?)--|~~(?P<old>[^{}]{1,2000}?)~>(?P<now>[^{}]{0,2000}?)~~)\}"
+)
+_RAW: Final = Span(r"\{%-?[ ]*raw[ ]*-?%\}", r"\{%-?[ ]*endraw[ ]*-?%\}")
+_RAW_MARK: Final = re.compile(
+    r"^[ \t]*\{%-?[ ]*(?:end)?raw[ ]*-?%\}[ \t]*\n|\{%-?[ ]*(?:end)?raw[ ]*-?%\}", re.MULTILINE
+)
+_BRACES: Final = re.compile(r"\{[{%]|[%}]\}")
 _LOOP: Final = Span(r"\{%-?[ ]*(for)\b[^%\n]{0,1000}%\}", r"\{%-?[ ]*endfor[ ]*-?%\}")
 # Termynal shows such a block as a terminal, with the colours that its HTML sets.
 _TERMINAL: Final = re.compile(
@@ -66,7 +76,7 @@ _BLOCK_OF_CODE: Final = re.compile(r"^\0\d+\0$", re.MULTILINE)
 _RUN: Final = re.compile(r"\bexec=[\"']?(?:1|true|yes|on)\b", re.IGNORECASE)
 _SOURCE: Final = re.compile(r"\bsource=[\"']?\w")
 _TAG: Final = re.compile(r"</?(?:font|span|b|i|u|strong|em)(?:\s[^<>\n]{0,200})?>")
-_LANGUAGE_MARK: Final = re.compile(r"^(`+)[ ]?#!\S+[ ]+")
+_LANGUAGE_MARK: Final = re.compile(r"^(`+)[ ]?(?:#!|:::)\S+[ ]+")
 _SNIPPET: Final = re.compile(
     r"^(?P<indent>[ \t]*)(?P<escape>;*)-{1,}8<-{1,}(?:[ \t]+(?P<quote>[\"'])(?P<name>[^\"'\n]+)(?P=quote))?[ \t]*$"
 )
@@ -237,17 +247,22 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     `extra` returns the value of a variable of the macros plugin; None where the plugin is not used.
     """
     text = _TERMINAL.sub(lambda block: block[1] + draft.keep(_TAG.sub("", draft.code(block[2]))), draft.text)
+    if extra is not None:
+        text = _RAW.replaced(lambda _, raw: _BRACES.sub(lambda braces: draft.keep(braces[0]), raw), text)
+        draft.rewrite_code(lambda code: _RAW_MARK.sub("", code))
     text = _FORMULA_OR_ATTRIBUTES.sub(_attributes, text)
     text = _IMAGE_HEADING.sub(_without_alt, text)
     text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
     text = _OBJECT.sub("", _CONTENTS.sub("", without_abbreviations(_ICON.sub("", text))))
+    if "pymdownx.critic" in extensions:
+        text = _CRITIC.sub(_reviewed, text)
     if "pymdownx.keys" in extensions:
         text = _KEYS.sub(lambda keys: re.sub(r"[^+]+", _key, keys["keys"]), text)
     if "def_list" in extensions or "markdown.extensions.def_list" in extensions:
         text = without_definition_marks(text)
-    for name, pattern in _MARKS.items():
+    for pattern, (name, shown) in _MARKS.items():
         if f"pymdownx.{name}" in extensions:
-            text = pattern.sub(lambda mark: "".join(filter(None, mark.groups())), text)
+            text = pattern.sub(shown, text)
     if extra is not None:
         text = _LOOP.replaced(lambda *_: "", text)  # the loop runs when the site is built
         text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)
@@ -280,6 +295,12 @@ def _attributes(found: re.Match[str]) -> str:
         return own_id(found["list"])
     of_inline = text[begin - 1 : begin] in (*")]*_`>:\0", "")
     return "" if of_inline or found[0][1] == ":" or _HAS_ATTRIBUTES.match(text, line, begin) else found[0]
+
+
+def _reviewed(change: re.Match[str]) -> str:
+    """A change that an author proposes: what is deleted is struck out, and a comment is left out."""
+    gone = change["gone"] or change["old"]
+    return "".join(filter(None, (f"~~{gone}~~" if gone else "", change["new"], change["marked"], change["now"])))
 
 
 def _key(name: re.Match[str]) -> str:
