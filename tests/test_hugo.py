@@ -51,11 +51,16 @@ def test_the_folder_of_another_language_has_its_language_in_its_addresses(tmp_pa
 
 
 def test_links_name_pages_from_the_content_folder_and_in_any_case(tmp_path: Path) -> None:
-    body = "[a](functions/ByType/) [b](/functions/bytype.md#x) [c](../functions/ByType) [d](gone/)"
+    body = "[a](functions/ByType/) [b](/functions/bytype.md#x) [c](../functions/ByType) [d](gone/) "
+    body += '[e]({{< relref path="bytype" >}}) [f](/bytype) {{< param "a.version" >}}{{< param other >}}.'
     files = CONFIG | {"content/about/page.md": body, "content/functions/byType.md": "B"}
+    files |= {"config/_default/params.toml": "[a]\nVersion = 1.2"}
     text = pages(tmp_path, files)["content/about/page.md"].text
     there = f"{BASE}/functions/bytype/"
-    assert text == f"[a]({there}) [b]({there}#x) [c]({there}) [d]({BASE}/about/page/gone/)"
+    assert (
+        text
+        == f"[a]({there}) [b]({there}#x) [c]({there}) [d]({BASE}/about/page/gone/) [e]({there}) [f]({BASE}/bytype) 1.2."
+    )
 
 
 def test_code_inside_a_shortcode_stays_code_whatever_it_holds(tmp_path: Path) -> None:

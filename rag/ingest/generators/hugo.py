@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -169,12 +170,15 @@ class Hugo(Generator):
             return found
         whole = posixpath.normpath(path.strip("/")).lower()
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path)).lower()
-        places = (whole,) if path.startswith("/") else (beside, whole)
+        places = (whole,) if path.startswith("/") else (beside, whole, f"*{whole}")
         return next((self._by_name[name] for name in places if name in self._by_name), None)
 
     @cached_property
     def _by_name(self) -> dict[str, PageFile]:
-        """The pages by their paths in lower case, with and without endings, and those of folders by the folder."""
+        """The pages by their paths in lower case, with and without endings, and those of folders by the folder.
+
+        A name that only one page has leads to it from anywhere, as in `relref`; it has a star before it.
+        """
         found: dict[str, PageFile] = {}
         for page in self.pages.values():
             path = self.inner(page.file).lower()
@@ -183,7 +187,8 @@ class Hugo(Generator):
             names = (path, name, folder) if stem in ("index", "_index") else (path, name)
             for one in names:
                 found.setdefault(one, page)
-        return found
+        counts = Counter(map(posixpath.basename, found))
+        return found | {f"*{name}": page for one, page in found.items() if counts[name := posixpath.basename(one)] == 1}
 
     def link(self, page: PageFile, destination: str) -> str:
         """The address of a link. A single word that names no page means something only to a theme, so the link goes."""
@@ -214,7 +219,9 @@ class Hugo(Generator):
         return goldmark_anchors(headings, kind=next(filter(None, kinds), ""), typographer=not off)
 
     def expanded(self, page: PageFile, includes: Includes) -> str:
-        return expand_shortcodes(page.body, ShortcodePage(page, (self.content, page.file.parent, self.home), includes))
+        folders = (self.content, page.file.parent, self.home)
+        params = mapping(self.options.get("params"))
+        return expand_shortcodes(page.body, ShortcodePage(page, folders, includes, params))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         draft.text = _BLOCK_ATTRIBUTES.sub("", with_own_ids(draft.text))

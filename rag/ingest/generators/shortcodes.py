@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rag.ingest.dialects import fenced, titled
 from rag.ingest.formats.text_files import front_matter
+from rag.ingest.generators.config_files import option
 from rag.ingest.generators.generator import PageFile
 from rag.ingest.includes import Includes
 from rag.ingest.spans import paired
@@ -39,11 +40,12 @@ _SINCE: Final = {"new-in": "New in version {}.", "deprecated-in": "Deprecated in
 
 @dataclass(frozen=True, slots=True)
 class ShortcodePage:
-    """The page that shortcodes stand in, and the folders that the files which they name may be in."""
+    """The page that shortcodes stand in, the folders of the files that they name, and the site's parameters."""
 
     page: PageFile
     folders: Sequence[Path]
     includes: Includes
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Open(NamedTuple):
@@ -130,10 +132,18 @@ def _alone(name: str, arguments: dict[str, str], place: ShortcodePage) -> str:
     if last in _INCLUDES or name.startswith("include"):
         return _included(_first(arguments, "file", "path", "0"), place, as_code=last == "code_sample")
     if last in ("param", "params"):
-        return place.page.text_field(_first(arguments, "0"))
+        return _parameter(_first(arguments, "0"), place)
     if last in _SINCE:
         return _SINCE[last].format(_first(arguments, "0").lstrip("v"))
     return _first(arguments, "text")
+
+
+def _parameter(name: str, place: ShortcodePage) -> str:
+    """A parameter of the page, or else of the site, whose names are in lower case."""
+    fields, names = place.page.fields, name.split(".")
+    own = option(fields.get("params"), *names) or option(fields, *names)
+    value = own or option(place.params, *name.lower().split("."))
+    return str(value) if isinstance(value, (str, int, float)) else ""
 
 
 def _included(name: str, place: ShortcodePage, *, as_code: bool) -> str:
@@ -144,5 +154,5 @@ def _included(name: str, place: ShortcodePage, *, as_code: bool) -> str:
     suffix = posixpath.splitext(name)[1].lower()
     if as_code or suffix not in (".md", ".markdown", ".html", ".txt", ""):
         return f"\n```{suffix.lstrip('.')}\n{text.strip(chr(10))}\n```\n"
-    below = ShortcodePage(place.page, place.folders, place.includes.below())
+    below = replace(place, includes=place.includes.below())
     return expand_shortcodes(front_matter(text)[1], below).strip("\n")
