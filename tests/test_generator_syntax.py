@@ -156,6 +156,8 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
         ("A {% for x in y %}{{ x }}{% endfor %}{% if z %}B{% endif %}", "A B"),
         ("* toc\n{:toc}\n\nA\n{: .note}", "A"),
         ('{% include note.html content="Read this." %}', "Read this."),
+        ('{% include note.html title="Mind" content="Read this." %}', "Mind:\n\nRead this."),
+        ("A\n\n{::comment}\nno\n\nno\n{:/comment}\n\nB {::comment}no{:/} C", "A\n\nB  C"),
     ],
 )
 def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rag.ingest.dialects import own_id, without_abbreviations, without_definition_marks
+from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.generators.config_files import option
 from rag.ingest.includes import Includes
 from rag.ingest.page_draft import PageDraft
+from rag.ingest.spans import Span
 
 _TOKEN: Final = re.compile(
     r"\{%-?\s*+(?P<tag>\w+)(?P<arguments>[^%]{0,4000}+(?:%(?!\})[^%]{0,1000}+){0,20})%\}"
@@ -23,7 +24,8 @@ _STRING: Final = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ADDRESS: Final = re.compile(r"\|\s*(?:relative_url|absolute_url)\b")
 _PARAMETER: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|(\S+))")
 _COMPUTED: Final = re.compile(r"\{%-?\s*(?:if|unless|for|case|capture|assign|include)\b|\{\{[^}|]*\|")
-_WORDS: Final = ("content", "text", "message", "caption", "description", "alt", "title")
+_TEXTS: Final = ("content", "text", "message")
+_WORDS: Final = (*_TEXTS, "caption", "description", "alt", "title")
 _LIST: Final = r"[^{}\n\"']{0,300}(?:\"[^\"\n]{0,300}\"[^{}\n\"']{0,300}|'[^'\n]{0,300}'[^{}\n\"']{0,300}){0,10}"
 _ID_LINE: Final = re.compile(rf"^(?P<heading>#{{1,6}}[ \t][^\n]*)\n[ \t]*\{{:(?P<list>{_LIST})\}}[ \t]*$", re.MULTILINE)
 _ID_ABOVE: Final = re.compile(
@@ -36,7 +38,8 @@ _ATTRIBUTE_LINE: Final = re.compile(rf"^[ \t>]*\{{:{_LIST}\}}[ \t]*$\n?", re.MUL
 _ATTRIBUTES: Final = re.compile(rf"\{{:(?=[ ]*[#.\w]){_LIST}\}}")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t][^\n]*$", re.MULTILINE)
 _OWN_ID: Final = re.compile(r"\{:?[ ]*(#[\w:.-]+)[^{}\n]*\}[ \t]*+$")
-_EXTENSION: Final = re.compile(r"\{::comment\}.{0,20000}?\{:/(?:comment)?\}|\{:{1,2}/?\w*[^{}\n]{0,300}\}", re.DOTALL)
+_COMMENT: Final = Span(r"\{::comment\}", r"\{:/(?:comment)?\}\n?")
+_EXTENSION: Final = re.compile(r"\{:{1,2}/?\w*[^{}\n]{0,300}\}")
 _BLOCK_END: Final = re.compile(r"^\^[ \t]*$\n?", re.MULTILINE)
 
 
@@ -106,6 +109,9 @@ def _include(words: str, page: LiquidPage, *, relative: bool) -> str:
     name, _, rest = words.partition(" ")
     parameters = {m[1]: next(g for g in m.groups()[1:] if g is not None) for m in _PARAMETER.finditer(rest)}
     said = next((parameters[key] for key in _WORDS if parameters.get(key)), "")
+    title = parameters.get("title")
+    if title and any(parameters.get(key) for key in _TEXTS):
+        said = f"{titled(title)}\n\n{said}"
     if said and (name.endswith(".html") or not name.endswith((".md", ".markdown"))):
         return f"\n\n{said}\n\n"
     content = page.includes.read(name, page.folder if relative else page.templates)
@@ -131,7 +137,7 @@ def _value(expression: str, page: LiquidPage) -> str:
 
 def rewrite_kramdown(draft: PageDraft) -> None:
     """Turn kramdown's attribute lists and extensions into Markdown."""
-    text = _HEADING.sub(lambda heading: _OWN_ID.sub(r"{\1}", heading[0]), draft.text)
+    text = _HEADING.sub(lambda heading: _OWN_ID.sub(r"{\1}", heading[0]), _COMMENT.replaced(lambda *_: "", draft.text))
     text = _ID_LINE.sub(lambda found: found["heading"] + own_id(found["list"]), text)
     text = _ID_ABOVE.sub(lambda found: found["before"] + found["heading"] + own_id(found["list"]), text)
     text = _ATTRIBUTE_LINE.sub("", _CONTENTS.sub("", text))
