@@ -52,6 +52,10 @@ RULES = "[preprocessor.spec]\ncommand = 'x'"
         ("", "r[page.intro]", "r[page.intro]"),
         ("", "A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
         ("", "## A `B` { #ab .c d=e }\n\n## C {.c}\n\nD", "## A `B` {#ab}\n\n## C\n\nD"),
+        ("", "```admonish tip title=\"A *b*\" id=\"c\"\nD\n\n~~~sh\nf\n~~~\n```", "A *b*:\n\nD\n\n~~~sh\nf\n~~~"),
+        ("", "```admonish title=\"A\"\nB\n```\n\n````admonish warning\nC\n````", "A:\n\nB\n\nWarning:\n\nC"),
+        ("", "`\\{{#include a.rs}}`", "`{{#include a.rs}}`"),
+        ("", "```python,hidelines=!!\n!!a\nb\n  !!c\n```", "```python\nb\n```"),
         ("", "> [!EDITION-2024]\n> New.", "> Edition-2024:\n> New."),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from markdown_it.tree import SyntaxTreeNode
 
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
-from rag.ingest.dialects import with_own_ids
+from rag.ingest.dialects import titled, with_own_ids
 from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Includes, line_span, section
@@ -30,6 +30,11 @@ _RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILIN
 _ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
 _UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
 _RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
+_HIDELINES: Final = re.compile(r"^[ \t>]*(?:```+|~~~+)[^\n]*\bhidelines=(?P<mark>[^\s,`]+)", re.MULTILINE)
+_ADMONISH: Final = re.compile(
+    r"(?P<indent>[ \t>]*)(?:`{3,}|~{3,})[ \t]*admonish\b[ \t]*(?P<kind>[A-Za-z][\w-]*+(?!=))?[^\"\n]*"
+    r"(?:\"(?P<title>[^\"\n]*)\")?[^\n]*"
+)
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
 
 
@@ -98,7 +103,7 @@ class MdBook(Generator):
         return typeset_anchors(headings) if typeset else github_anchors(headings)
 
     def expanded(self, page: PageFile, includes: Includes) -> str:
-        return without_hidden_lines(_with_includes(page.body, page.file.parent, includes))
+        return _unfolded(without_hidden_lines(_with_includes(page.body, page.file.parent, includes)))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
@@ -168,7 +173,7 @@ def _with_includes(text: str, folder: Path, includes: Includes) -> str:
     for n, line in enumerate(lines):
         expanded = _INCLUDE.sub(lambda match, n=n: included(match, n), line)  # type: ignore[misc]
         if expanded == line or expanded.strip():
-            found.append(expanded)
+            found.append(expanded.replace("\\{{#", "{{#") if expanded == line else expanded)
     return without_empty_fences("\n".join(found))
 
 
@@ -180,19 +185,35 @@ def _part(lines: list[str], part: str) -> str:
 
 
 def without_hidden_lines(text: str) -> str:
-    """The text without the lines of Rust code that mdBook hides: those that begin with `#` and a space.
+    """The text without the lines of code that mdBook hides: in Rust those that begin with `#` and a space.
 
     >>> without_hidden_lines("```rust\\n# fn main() {\\n## x\\n#[test]\\n# }\\n```")
     '```rust\\n# x\\n#[test]\\n```'
     """
-    if not _RUST.search(text):
+    if not _RUST.search(text) and not _HIDELINES.search(text):
         return text
     lines: list[str | None] = list(text.split("\n"))
     for block in fences(text.split("\n")):
-        if not _RUST.match(lines[block.begin] or ""):
-            continue
-        for n in range(block.begin + 1, block.end - block.closed):
+        opening = lines[block.begin] or ""
+        if hides := _HIDELINES.match(opening):
+            for n in range(block.begin + 1, block.end - block.closed):
+                lines[n] = None if (lines[n] or "").lstrip().startswith(hides["mark"]) else lines[n]
+        for n in range(block.begin + 1, block.end - block.closed) if _RUST.match(opening) and not hides else ():
             hidden = _HIDDEN.fullmatch(lines[n] or "")
             if hidden:
                 lines[n] = f"{hidden['indent']}#{hidden['rest']}" if hidden["mark"] == "#" else None
     return "\n".join(line for line in lines if line is not None)
+
+
+def _unfolded(text: str) -> str:
+    """The text with the blocks of mdbook-admonish, such as ```` ```admonish tip ````, as titles and their texts."""
+    if "admonish" not in text:
+        return text
+    lines = text.split("\n")
+    for block in fences(lines):
+        if opening := _ADMONISH.fullmatch(lines[block.begin]):
+            title = opening["title"] or (opening["kind"] or "note").capitalize()
+            lines[block.begin] = opening["indent"] + titled(title) + "\n" + opening["indent"].rstrip()
+            if block.closed:
+                lines[block.end - 1] = opening["indent"].rstrip()
+    return "\n".join(lines)
