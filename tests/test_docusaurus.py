@@ -46,6 +46,15 @@ def test_links_of_a_partial_are_relative_to_the_partial(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_of_the_site_that_is_no_page_is_below_the_address_of_the_site(tmp_path: Path) -> None:
+    body = "[a](pathname:///api/x.html) [b](/api/x.html) [c](/w/api/x.html) [d](/docs/p) [e](//y.org/z)"
+    config = {"docusaurus.config.js": "export default {baseUrl: '/w/'}"}
+    site = "https://s.org/w"
+    text = pages(tmp_path, config | {"docs/p.md": body}, base_url=site)["docs/p.md"].text
+    file = f"({site}/api/x.html)"
+    assert text == f"[a]{file} [b]{file} [c]{file} [d]({site}/docs/p) [e](//y.org/z)"
+
+
 def test_a_file_that_a_link_names_without_dots_is_looked_for_in_the_docs_first(tmp_path: Path) -> None:
     files = {
         "docusaurus.config.js": "module.exports = {presets: [['classic', {docs: {routeBasePath: '/'}}]]}",

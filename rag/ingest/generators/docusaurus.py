@@ -108,6 +108,16 @@ class Docusaurus(Generator):
         joined = posixpath.normpath(posixpath.join(parents, name))
         return "/" + joined.lstrip("/") + ("/" if name.endswith("/") and joined.strip("/") else "")
 
+    def link(self, page: PageFile, destination: str) -> str:
+        """`pathname://` names a file of the site that is no page. Docusaurus puts the site's path before `/path`."""
+        bare = destination.removeprefix("pathname://")
+        address = super().link(page, bare)
+        is_elsewhere = bare.startswith("/") and not bare.startswith("//") and self.base_url is not None
+        if not is_elsewhere or self.target(page, bare.partition("#")[0]) is not None:
+            return address
+        base = urlsplit(self.route(self.base_url or "")).path
+        return address if bare.startswith(f"{base}/") else self.route(self.base_url or "") + bare
+
     def target(self, page: PageFile, path: str) -> PageFile | None:
         """A file name without leading dots is looked up in the docs, then in the site, then beside the page."""
         if posixpath.splitext(path)[1].lower() in MARKUP:
