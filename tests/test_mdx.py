@@ -63,6 +63,15 @@ def test_a_tab_leaves_its_label_as_a_line() -> None:
     assert cleaned(text) == "Java:\n\nUse Maven."
 
 
+def test_the_text_of_a_component_is_as_far_from_the_margin_as_its_tag() -> None:
+    text = (
+        '- a\n\n  <Tabs>\n    <TabItem value="b">\n\n      C:\n\n      ```sh\n      d\n        e\n    f\n      ```\n\n'
+        "      - g\n        h\n\n    </TabItem>\n  </Tabs>\n\n    i"
+    )
+    expected = "- a\n\nb:\n\n  C:\n\n  ```sh\n  d\n    e\nf\n  ```\n\n  - g\n    h\n\n    i"
+    assert cleaned(text) == expected
+
+
 def test_a_tab_takes_its_label_from_the_tabs_values() -> None:
     text = "<Tabs values={[{label: 'iOS (Swift)', value: 'ios'}]}>\n<TabItem value=\"ios\">\nX.\n</TabItem>\n</Tabs>"
     assert cleaned(text) == "iOS (Swift):\n\nX."

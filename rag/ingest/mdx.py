@@ -15,7 +15,7 @@ from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
 from rag.ingest.mdx_values import declared, without_expressions
 from rag.ingest.page import MarkdownText, plain_inline
-from rag.ingest.page_draft import PageDraft, begin, strip_html
+from rag.ingest.page_draft import PageDraft, begin, fences, strip_html
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, Tag, balanced
 
@@ -40,6 +40,8 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]([^\n]*)$", re.MULTILINE)
 _CODE_BLOCK: Final = re.compile(
     r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0|(?<=\{)[A-Za-z]\w*+)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
 )
+_OPENS: Final = re.compile(r"[ \t]*<([A-Z]\w*|details|div)(?:\s[^<>]*)?(?<!/)>[ \t]*")
+_CLOSES: Final = re.compile(r"[ \t]*</([A-Z]\w*|details|div)>[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,31 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
     rewrite_links(draft, links(page.file))
 
 
+def unindented(text: str) -> str:
+    """The text with the lines inside each component as far from the margin as its tag: indented lines are no code."""
+    lines = text.split("\n")
+    code = {n for block in fences(lines) for n in range(block.begin + 1, block.end)}
+    inside: dict[int, list[int]] = {}
+    stack: list[tuple[int, str]] = []
+    for n, line in enumerate(lines):
+        if n not in code and (closing := _CLOSES.fullmatch(line)) and stack and stack[-1][1] == closing[1]:
+            stack.pop()
+        if stack:
+            inside[stack[-1][0]].append(n)
+        if n not in code and (opening := _OPENS.fullmatch(line)):
+            stack.append((n, opening[1]))
+            inside[n] = []
+    for tag, held in inside.items():  # a component comes before those in it
+        least = min((_indent(lines[n]) for n in held if n not in code and lines[n].strip()), default=0)
+        for n in held:
+            lines[n] = lines[n][max(min(least - _indent(lines[tag]), _indent(lines[n])), 0) :]
+    return "\n".join(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
 def _partial(
     target: str,
     page: MdxPage,
@@ -97,7 +124,7 @@ def _partial(
     content = page.includes.read(name, folder)
     if content is None:
         return None
-    draft = begin(front_matter(content)[1], source.rule, indented=False)
+    draft = begin(unindented(front_matter(content)[1]), source.rule, indented=False)
     rewrite_mdx(draft, MdxPage(folder / name, page.root, page.includes.below(), props), links)
     return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
 

@@ -25,7 +25,7 @@ from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import as_text, config_options, is_true, option
 from rag.ingest.includes import Includes
 from rag.ingest.links import page_url, relative_url, rewrite_links
-from rag.ingest.mdx import MdxPage, rewrite_mdx
+from rag.ingest.mdx import MdxPage, rewrite_mdx, unindented
 from rag.ingest.page import MarkdownText
 from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
 from rag.ingest.rst_markdown import RstMarkdown
@@ -202,7 +202,8 @@ class Generator(ABC):
             return self._plain_text(page)
         includes = self.includes(page)
         mdx = self.is_mdx(page)
-        draft = begin(self.expanded(page, includes), self.anchor_rule(page), indented=not mdx)
+        text = self.expanded(page, includes)
+        draft = begin(unindented(text) if mdx else text, self.anchor_rule(page), indented=not mdx)
         if mdx:
             rewrite_mdx(draft, MdxPage(page.file, self.include_root, includes), partial(partial, self.link_in, page))
         else:
