@@ -154,6 +154,14 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
         ("{% raw %}{{ x }}{% endraw %} {{ page.title }} {{ x | y }}", "{{ x }} T "),
         ("A `{{ \"{{\" }} b }}` {{ '{%' }} c %}", "A `{{ b }}` {% c %}"),
         ("A {% for x in y %}{{ x }}{% endfor %}{% if z %}B{% endif %}", "A B"),
+        ("{% if page.title %}A{% if x %}B{% else %}C{% endif %}{% else %}D{% endif %}E", "ABCE"),
+        ('{% if page.n < 9 %}A{% elsif page.title == "T" %}B{% elsif x %}C{% else %}D{% endif %}', "B"),
+        ("{% unless page.n == 10 %}A{% if x %}B{% endif %}{% elsif x %}C{% else %}D{% endunless %}E", "CDE"),
+        (
+            "{% raw %}{% if page.n %}{% else %}{% endraw %} {% if page.no == 1 %}A{% else %}B{% endif %}",
+            "{% if page.n %}{% else %} AB",
+        ),
+        ("A {% unless page.n %}B", "A B"),
         ("* toc\n{:toc}\n\nA\n{: .note}", "A"),
         ('{% include note.html content="Read this." %}', "Read this."),
         ('{% include note.html title="Mind" content="Read this." %}', "Mind:\n\nRead this."),
@@ -161,7 +169,7 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
     ],
 )
 def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
-    assert text(tmp_path, "jekyll", f"---\ntitle: T\n---\n{body}").strip() == expected.strip()
+    assert text(tmp_path, "jekyll", f"---\ntitle: T\nn: 10\n---\n{body}").strip() == expected.strip()
 
 
 @pytest.mark.parametrize(

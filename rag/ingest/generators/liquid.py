@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
 from rag.ingest.formats.text_files import front_matter
-from rag.ingest.generators.config_files import option
+from rag.ingest.generators.config_files import is_false, option
 from rag.ingest.includes import Includes
 from rag.ingest.page_draft import PageDraft
 from rag.ingest.spans import Span
@@ -43,6 +44,16 @@ _EXTENSION: Final = re.compile(r"\{:{1,2}/?\w*[^{}\n]{0,300}\}")
 _BLOCK_END: Final = re.compile(r"^\^[ \t]*$\n?", re.MULTILINE)
 
 
+_VERBATIM: Final = _REMOVED | {"raw", "highlight"}
+_CONDITION: Final = re.compile(
+    r"\s*(?P<name>(?:site|page|include)(?:\.[\w-]{1,100}){1,5})"
+    r"(?:\s*(?P<sign>[=!<>]=|[<>])\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[\w.-]+)))?\s*-?"
+)
+_COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class LiquidPage:
     """The folder of a page, the folder of includes, the variables, and the files that the page may include."""
@@ -57,6 +68,7 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
     """The text with its tags replaced. Raises `ValueError` if it includes too much."""
     if "{%" not in text and "{{" not in text:
         return text
+    text = _decided(text, page) if "{%" in text else text
     pieces: list[str] = []
     at = 0
     until = ""  # the tag that ends a skipped part, or one that is copied as it is
@@ -83,6 +95,53 @@ def expand_liquid(text: str, page: LiquidPage) -> str:
             put_in = _tag(tag, token["arguments"], page) if tag else _value(token["value"], page)
             pieces.append(put_in.rstrip("\n") if text.startswith("\n", at) else put_in)
     return "".join(pieces) + ("" if until and not copied and not fenced else text[at:])
+
+
+def _decided(text: str, page: LiquidPage) -> str:
+    """The text without the branches that values of the page or the site rule out. Others keep all of their branches."""
+    pieces: list[str] = []
+    at = 0
+    open_: list[tuple[bool | None, bool]] = []  # whether a branch is shown, None if nobody knows, and if one surely was
+    hidden = 0  # conditions with a branch that is not shown
+    until = ""
+    for token in _TOKEN.finditer(text):
+        tag = token["tag"] or ""
+        if until or tag in _VERBATIM:
+            until = f"end{tag}" if not until else "" if tag == until else until
+            continue
+        before = hidden
+        if tag in ("if", "unless"):
+            known = _is_met(token["arguments"], page)
+            known = known if known is None or tag == "if" else not known
+            open_.append((known, known is True))
+            hidden += known is False
+        elif tag in ("elsif", "else", "endif", "endunless") and open_:
+            was, met = open_.pop()
+            hidden -= was is False
+            if not tag.startswith("end"):
+                known = tag == "else" or _is_met(token["arguments"], page)
+                shown = None if was is None else not met and known is not False
+                open_.append((shown, met or known is True))
+                hidden += shown is False
+        if bool(before) != bool(hidden):
+            pieces.append("" if before else text[at : token.start()])
+            at = token.end() if before else token.start()
+    return "".join(pieces) + text[at:]
+
+
+def _is_met(condition: str, page: LiquidPage) -> bool | None:
+    """Whether a condition on a value of the page or the site holds; None where the value is not known."""
+    found = _CONDITION.fullmatch(condition)
+    value = option(page.values, *found["name"].split(".")) if found else None
+    if found is None or not isinstance(value, (str, int, float)):
+        return None
+    if not found["sign"]:
+        return not is_false(value)
+    other = next(text for text in (found["double"], found["single"], found["bare"]) if text is not None)
+    try:
+        return _COMPARED[found["sign"]](float(value), float(other))
+    except ValueError:
+        return _COMPARED[found["sign"]](str(value), other)
 
 
 def _after(text: str, token: re.Match[str]) -> int:
