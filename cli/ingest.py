@@ -131,7 +131,7 @@ def _say_failures(failures: Sequence[Any]) -> None:
 def _left_out(names: Sequence[str]) -> str:
     """Why files that a page includes are missing in it."""
     named = ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
-    return f"it includes {named}, outside the source, hidden or not a text; that part is left out"
+    return f"it includes {named}, missing, outside the source, hidden or not a text; that part is left out"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:

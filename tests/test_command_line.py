@@ -318,5 +318,5 @@ def test_a_file_from_outside_that_a_page_includes_is_told_in_one_line(tmp_path: 
     (tmp_path / "README.rst").write_text("Read me")
     done = run("ingest", "book", "--dry-run")
     assert done.code == 0
-    told = "/a.rst: it includes ../README.rst, outside the source, hidden or not a text; that part is left out"
+    told = "/a.rst: it includes ../README.rst, missing, outside the source, hidden or not a text; that part is left out"
     assert [line for line in done.err.splitlines() if line.endswith(told)]

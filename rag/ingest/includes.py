@@ -25,7 +25,7 @@ class Includes:
 
     Files are read in `roots`. A folder in `named`, by the configuration, may be hidden; only texts are read from it,
     since it could be `.git`. `refused` has the names of files that may not be read: they lie outside, are hidden or no
-    texts.
+    texts. A generator adds missing ones of which it tells itself.
     """
 
     def __init__(self, *roots: Path, named: Sequence[Path] = ()) -> None:
