@@ -4,7 +4,7 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
 RUN python -m venv /opt/askbook
 COPY requirements.lock ./
-RUN /opt/askbook/bin/pip install --require-hashes -r requirements.lock
+RUN /opt/askbook/bin/pip install --require-hashes --no-deps -r requirements.lock
 COPY . .
 RUN pip wheel --no-deps --wheel-dir /wheels . && /opt/askbook/bin/pip install --no-deps /wheels/*.whl
 

@@ -68,12 +68,12 @@ clean: ## remove .venv and caches; books and conversations in .askbook stay
 # Timestamps of the two installations: pip runs again only when a lock file is newer.
 .venv/product: requirements.lock | .venv/bin/python
 	@echo "Installing askbook into .venv (once, about a minute) ..." >&2
-	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 .venv/development: requirements-dev.lock | .venv/bin/python
 	@echo "Installing the test dependencies into .venv (once, about a minute) ..." >&2
-	@$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@$(BIN)/pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	@touch .venv/product $@
 
 .venv/bin/python:

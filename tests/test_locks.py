@@ -54,3 +54,11 @@ def test_a_lock_file_holds_what_the_project_needs(name: str, groups: tuple[str, 
     assert set(versions) == set(requirements)
     for package, asked in requirements.items():
         assert all(one.specifier.contains(versions[package], prereleases=True) for one in asked), package
+
+
+@pytest.mark.parametrize("name", ["Makefile", "Dockerfile"])
+def test_pip_installs_what_is_locked_and_resolves_nothing(name: str) -> None:
+    """Else a new release of a package that is required with an extra ends every installation."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    installs = [line for line in lines if "pip install" in line and ".lock" in line]
+    assert installs and all("--require-hashes --no-deps -r" in line for line in installs)
