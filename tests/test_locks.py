@@ -61,4 +61,5 @@ def test_pip_installs_what_is_locked_and_resolves_nothing(name: str) -> None:
     """Else a new release of a package that is required with an extra ends every installation."""
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     installs = [line for line in lines if "pip install" in line and ".lock" in line]
-    assert installs and all("--require-hashes --no-deps -r" in line for line in installs)
+    assert installs
+    assert all("--require-hashes --no-deps -r" in line for line in installs)
