@@ -254,7 +254,6 @@ def test_an_answer_that_is_right_is_shown_as_it_is(text: str) -> None:
         "[1]",
         "[1][2]\n[1]",
         "<think>A node [1].",
-        REFUSAL + " " + CITED,
         "I'm sorry, but the passages do not say what a node is.",
     ],
 )

@@ -104,6 +104,23 @@ def test_advice_behind_a_refusal_goes_with_it_in_strict_and_is_shown_where_nothi
     assert (free.shown.content, free.refused) == (said, None)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("denial", [f"{REFUSAL}.", "The book does not mention cows."])
+def test_an_answer_behind_a_refusal_is_shown_and_checked(mode: GroundingMode, denial: str) -> None:
+    writer = write(f"{denial} However, {NODE[0].lower()}{NODE[1:]} [1]. {WRONG} [1].", mode)
+    rest = f"However, {NODE[0].lower()}{NODE[1:]} [1]."
+    assert writer.refused is None
+    assert rest in writer.shown.plain
+    assert writer.shown.plain.startswith(rest if mode in ("strict", "exact") else denial)
+    assert [one.standing for one in writer.grounding.checked] == ["frame", "supported", "contradicted"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refusal_with_polite_words_is_the_refusal(mode: GroundingMode) -> None:
+    writer = write(f"{REFUSAL}. Let me know if you have any other question!", mode)
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "model_refused")
+
+
 CLOSEST = f"""{UNCONFIRMED}
 
 Closest passages:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
 from rag.answer.cited_passage import clip
 from rag.evidence.analyzed_text import read
-from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines
+from rag.text.english import phrases
+from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines, same_address
 from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
@@ -26,31 +26,11 @@ _LINK: Final = rf"(?<!!)\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
-# A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
-_TRAILING: Final = re.compile(
-    r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
-    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
-    re.IGNORECASE,
-)
-# What a link behind it belongs to: it is no citation, whatever its address.
-_IN_SENTENCE: Final = re.compile(
-    r"\b(?:see(?: also)?|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
-)
-# ", see" before a citation, which goes because the citation says it; but not that of "For details, see [1]".
-_FOR: Final = re.compile(r"\W*(?:for|if)\b", re.IGNORECASE)
-_REFERRED: Final = "\x0e"  # stands before such a citation; no visible text has this character
-_REFERS: Final = re.compile(
-    rf"[ \t]*[,;–—][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*{_REFERRED}", re.IGNORECASE
-)
-# The same, and the sentence needs a word there.
-_NEEDS_WORD: Final = re.compile(
-    r"\b(?:the|an?|is|are|was|were|be|called|named|as|like|than|of|to|for)[ \t]*\Z", re.IGNORECASE
-)
-# Behind a link, or behind several, that is a part of its sentence: "[Atlas](atlas.md) weighs 89 kg."
-_GOES_ON: Final = re.compile(
-    r"(?:(?:,| and| or)[ \t]*\[[^\]\n]{1,300}\]\([^()\s]{1,500}\))*+(?:[*_]*[ \t]+[*_]*[a-z]|[*_]*:)"
-)
+_REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
+_REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
+MOST_NAMES: Final = 12  # places at which a list of names is cut
+_NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
+_INDEX_FILES: Final = ("index", "_index", "readme")
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
@@ -90,7 +70,9 @@ class CitationForms:
                 return match[0]
             unknown += strange
             if match["url"] is not None and not word and self._points(match):
-                if not _FOR.match(match.string) and _REFERS.search(match.string[: match.start("form")] + _REFERRED):
+                if not phrases.FOR.match(match.string) and _REFERS.search(
+                    match.string[: match.start("form")] + _REFERRED
+                ):
                     return f"{_REFERRED} {found}"
                 word = True
             if word:
@@ -105,7 +87,7 @@ class CitationForms:
 
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""
-        found = None if _MARKED.search(text) else _TRAILING.search(text)
+        found = None if _MARKED.search(text) else phrases.TRAILING_NUMBER.search(text)
         if found is None or any(f"({found['n']})" in passage.text for passage in self._passages):
             return text
         is_ours = any(str(passage.number) == found["n"] for passage in self._passages)
@@ -126,15 +108,16 @@ class CitationForms:
         elif numbers := _NUMBERED.findall(name):
             return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
         else:
-            whole = self._named(name)
-            named = [whole] if whole else [self._named(one) for one in _AND.split(name)]
+            named = self._listed(name)
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
-        return ours and not _is_source(link) and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
+        return (
+            ours and not _is_source(link) and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
+        )
 
     def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
         """Whether a link cites: not if a passage contains it, nor a strange one behind "see".
@@ -142,7 +125,7 @@ class CitationForms:
         A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
         a marker it may be the book's own.
         """
-        pointed = not word and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
+        pointed = not word and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
             held = any(link["url"] in passage.text for passage in self._passages)
@@ -150,39 +133,96 @@ class CitationForms:
         return ours and not (marked and any(link["form"] in one.text for one in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
-        """The passages that a name means, among those at the address of a link if there is one."""
-        wanted, ours = _plain(name), self._passages
-        there = [one for one in ours if url is None or _stands_at(url, one.url, one.link)]
-        full = [one for one in there if wanted in _full_names(one)]
-        titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
+        """The passages that a name means, among those at the address of a link if there is one.
+
+        Of several the check keeps those that say what the sentence says.
+        """
+        words = _name_words(name)
+        meant = [passage for passage, names in self._names if _consists_of(words, names)]
         if url is None:
-            return _meant(full, titled, [one for one in ours if wanted == _plain(one.heading)]) if wanted else []
+            return meant
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
-        numbered = [one for one in ours if wanted == str(one.number)]
-        exact = [one for one in there if _stands_at(url, one.link) and one.link != one.url]
-        return _meant(numbered, full, [one for one in titled if one in exact], exact, titled, there)
+        numbered = [one for one in self._passages if _plain(name) == str(one.number)]
+        exact = [one for one in self._passages if one.link != one.url and _stands_at(url, one.link)]
+        there = [one for one in self._passages if _stands_at(url.partition("#")[0], one.url) or one in exact]
+        titled = [one for one in meant if one in there]
+        return numbered or [one for one in titled if one in exact] or titled or exact or there
 
+    def _listed(self, names: str) -> list[list[Passage]]:
+        """The passages of each name in a list, such as "Chapters 2 and 3"; none where a name means none."""
+        joints = [joint.span() for joint in phrases.LIST_JOINT.finditer(names)][:MOST_NAMES]
+        starts, ends = [0, *(end for _, end in joints)], [*(start for start, _ in joints), len(names)]
+        found: list[list[Passage]] = []
+        begin, sort = 0, ""
+        while begin < len(starts):
+            for end in range(len(ends) - 1, begin - 1, -1):  # "Fast, hot and cold" may be one title
+                name = names[starts[begin] : ends[end]]
+                if meant := self._named(f"{sort} {name}" if name.strip()[:1].isdigit() else name):
+                    break
+            found.append(meant)
+            sort = next((word for word in _name_words(name) if word in phrases.NUMBERED_SORTS), sort)
+            begin = end + 1
+        return found
 
-def _meant(*candidates: list[Passage]) -> list[Passage]:
-    """The first list of exactly one passage, else the first of several passages of one page, else nothing.
-
-    Of the passages of a page the check keeps those that say what the sentence says.
-    """
-    one = next((found for found in candidates if len(found) == 1), None)
-    return one or next((found for found in candidates if len({passage.url for passage in found}) == 1), [])
-
-
-def _full_names(passage: Passage) -> set[str]:
-    """The names of a passage with its heading."""
-    names = {_plain(passage.breadcrumb)} - {"", _plain(passage.title)}  # the title alone names the whole page
-    if passage.heading:
-        names |= {_plain(f"{passage.title}{between}{passage.heading}") for between in (" - ", ", ", ": ", " > ")}
-    return names
+    @cached_property
+    def _names(self) -> list[tuple[Passage, frozenset[tuple[str, ...]]]]:
+        return [(passage, frozenset(filter(None, _names_of(passage)))) for passage in self._passages]
 
 
 def _plain(text: str) -> str:
     """A name for comparing: without escapes, quotes and case, white space made one space."""
     return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
+
+
+def _name_words(name: str) -> tuple[str, ...]:
+    """A name as words: "Ch. 02-install.md" is chapter, 2, install, md."""
+    found = _NAME_WORD.findall(re.sub(r"\\(.)", r"\1", name).casefold())
+    return tuple(phrases.SORTS_OF_PARTS.get(word, word.lstrip("0") or word) for word in found)
+
+
+def _consists_of(words: tuple[str, ...], names: frozenset[tuple[str, ...]]) -> bool:
+    """Whether the words are some of the names, with words such as "the" and "section" before, between and behind them.
+
+    >>> _consists_of(("chapter", "2", "section", "quick", "start"), frozenset({("chapter", "2"), ("quick", "start")}))
+    True
+    """
+    if words in names:
+        return True
+    ends = {0}  # where a name may end
+    for at in range(len(words)):
+        if at in ends:
+            ends |= {at + len(name) for name in names if words[at : at + len(name)] == name}
+            ends |= {at + 1} if words[at] in phrases.AROUND_NAMES else set()
+    return len(words) in ends and not phrases.AROUND_NAMES.issuperset(words)
+
+
+def _names_of(passage: Passage) -> Iterator[tuple[str, ...]]:
+    """The names of a passage: titles, headings and chapter, without their numbers too; "Chapter 2"; its file."""
+    crumbs = passage.breadcrumb.split(" > ")
+    for title in (passage.title, passage.chapter or "", passage.heading, *crumbs):
+        yield _name_words(title)
+        if numbered := phrases.NUMBERED_PART.match(title):
+            yield from _numbered_names(
+                numbered["sort"], numbered["number"] or numbered["count"], title[numbered.end() :]
+            )
+    for path in (passage.source_file_path, passage.url.partition("#")[0].partition("://")[2] or passage.url):
+        folder, _, file = path.rstrip("/").rpartition("/")
+        stem = file.rpartition(".")[0] or file
+        stem = folder.rpartition("/")[2] if stem.lower() in _INDEX_FILES and folder else stem
+        yield from map(_name_words, (path, file, stem))
+        if numbered := phrases.NUMBERED_FILE.match(stem):
+            yield from _numbered_names("chapter", numbered["number"], stem[numbered.end() :])
+            yield _name_words(file[numbered.end() :])
+    if passage.page_number is not None:
+        yield ("page", str(passage.page_number))
+
+
+def _numbered_names(sort: str | None, number: str, rest: str) -> Iterator[tuple[str, ...]]:
+    """The names that the number of a part gives: "4.1 Ownership" is "Chapter 4", "Section 4.1" and "Ownership"."""
+    yield _name_words(rest)
+    numbers = _name_words(number)
+    for one in _name_words(sort) if sort else phrases.NUMBERED_SORTS:
+        yield from ((one, *numbers[:end]) for end in range(1, len(numbers) + 1))
 
 
 def _is_source(link: re.Match[str]) -> bool:
@@ -194,14 +234,14 @@ def _is_word(link: re.Match[str], *, begins: bool) -> bool:
     if _is_source(link):
         return False
     before = link.string[: link.start("form")].rpartition("|")[2]
-    goes_on = _GOES_ON.match(link.string, link.end()) is not None
+    goes_on = phrases.AFTER_LINK.match(link.string, link.end()) is not None
     if not re.search(r"\w", before):
         return begins or goes_on
-    return bool(_NEEDS_WORD.search(before) or (goes_on and _IN_SENTENCE.search(before)))
+    return bool(phrases.NEEDS_WORD.search(before) or (goes_on and phrases.BEFORE_LINK.search(before)))
 
 
 def _stands_at(url: str, *places: str) -> bool:
-    return any(unquote(url).rstrip("/") == unquote(place).rstrip("/") for place in places)
+    return any(same_address(url) == same_address(place) for place in places if place)
 
 
 _BRACKET: Final = re.compile(r"(?P<escape>\\?)\[(?=[^\[\]\n\d]{0,100}\d)(?P<inner>[^\[\]\n]{1,200})\](?!\()")

@@ -26,6 +26,7 @@ _COLUMN_WORDS: Final = 2  # most words of a column's name; more may state someth
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
+_NO_PASSAGE: Final = "citation: it names no passage of this turn"
 _STUMP: Final = "address: what it speaks of is an address that is not in the passages"
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
@@ -79,11 +80,13 @@ class LineCheck:
 
     def _check_text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
         sanitized = self.sanitize(line, inherited)
-        line.unresolved = line.unresolved or sanitized.unknown > 0
         own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
         if _only_pointed(bare, sanitized) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
-        found = self._check_parts(line, bare, own, inherited)
+        if not own and (sanitized.unknown or self._ends_in_sign(bare)):
+            found = Finding("contradicted", {}, reasons=(_NO_PASSAGE,))
+        else:
+            found = self._check_parts(line, bare, own, inherited)
         if sanitized.stump:
             return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
@@ -92,25 +95,33 @@ class LineCheck:
                 found = found.contradicted("refusal: it says that the book has no answer")
             return found
         line.marked = self.sanitizer.only(line.marked, found.quotes)
-        if not own and (not own_place or not set(found.by) & set(inherited)):
+        if not own and (not own_place or line.unresolved or not set(found.by) & set(inherited)):
             line.marked = MarkedText(with_markers(line.text, found.by))
         if sanitized.holes:  # what is left is not what the passages say
             found = found._replace(standing="unconfirmed", reasons=_address_reasons(sanitized.holes))
         return found
 
     def _check_parts(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
-        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        sign = _NO_MARKER.search(bare)
-        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
-            return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
+        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it.
+
+        A citation in words that names no passage is only taken out, if a passage says the line: the chapter may be
+        right and its passage not in this turn.
+        """
         cited = own or inherited
         found = self._check_claim(bare, cited) if cited else self._check_uncited(bare)
+        if line.unresolved and not own and not found.supported:
+            return found._replace(standing="contradicted", reasons=(_NO_PASSAGE,))
         if found.supported and (clauses := self.sanitizer.clauses(line.marked)):
             return self._clauses(found, clauses)
         if not found.supported and not own and inherited:
             elsewhere = self._check_uncited(bare)
             return elsewhere if elsewhere.supported or found.standing == "contradicted" else found
         return found
+
+    def _ends_in_sign(self, bare: str) -> bool:
+        """Whether the text ends in a sign that is meant as a citation and is none."""
+        sign = _NO_MARKER.search(bare)
+        return sign is not None and not self.has_written(sign["sign"])
 
     def _check_claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What these passages say of the sentence. What an order of the turn says as well needs their very words."""

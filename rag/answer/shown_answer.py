@@ -37,6 +37,7 @@ class PendingLines:
         self._hidden = _HIDDEN.get(mode, ())
         self.lines: deque[AnswerLine] = deque()
         self._block = 0  # of the last line that is shown
+        self._denied = False  # whether a line before said that the book has no answer
         self._quotes: dict[int, Quote] = {}  # of the lines of that block
 
     @property
@@ -73,10 +74,12 @@ class PendingLines:
             if leads and self._hidden == _HIDDEN["strict"]:
                 return self._by_what_follows(line, following)
             return line.standing not in self._hidden
-        if line.refusal:  # it is the whole answer or is left out
-            return not self._hidden and (shown or any(not one.refusal for one in following) or None)
-        if not self._hidden:
-            return not is_yes_or_no(line.text) or shown or any(not one.frame for one in following) or None
+        self._denied = self._denied or line.refusal
+        if self._hidden and line.refusal:
+            return False
+        if not self._hidden:  # a denial and what is polite beside it are no answer; with an answer, nothing goes
+            alone = self._denied or is_yes_or_no(line.text)
+            return not alone or shown or any(not one.frame for one in following) or None
         if line.kind not in ("heading", "lead", "row"):
             return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
         goes = self._by_what_follows(line, following)

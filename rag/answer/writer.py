@@ -159,8 +159,6 @@ class AnswerWriter:
 
     def _add_lines(self, lines: Iterable[AnswerLine]) -> None:
         for line in lines:
-            if self.refused:
-                return
             self._has_words = self._has_words or line.kind != "markers"
             if self._last is None or line.block != self._last.block:
                 self._end_block(line)
@@ -174,7 +172,7 @@ class AnswerWriter:
             self._release_decided()
 
     def _process_line(self, line: AnswerLine) -> bool:
-        """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
+        """Check the line and those that wait for its markers, or let it wait. Whether it is a line of the answer."""
         if line.kind != "code" and line.is_open:
             written = self._brackets.hidden(line.text)
             text, unknown, named = self._forms.as_numbers(written, begins=bool(line.prefix) or line.kind == "row")
@@ -192,7 +190,7 @@ class AnswerWriter:
                 return False
             if not self._is_refusal_or_talk(line, numbers):
                 self._check_line(line, numbers)
-        return not self.refused
+        return True
 
     def _behind_citations(self, line: AnswerLine, text: str) -> str:
         """What is left of a line that begins with a citation in words: it may belong to the sentence before it.
@@ -227,15 +225,12 @@ class AnswerWriter:
             self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def _is_refusal_or_talk(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
+        """Whether the line is a refusal or talk about the conversation; both claim nothing.
 
         A heading that the book has itself, such as "What this page does not cover", is neither.
         """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        if exact and not self.grounding.sentences and all(one.frame for one in self._pending.lines):
-            self.refused = "model_refused"
-            return True
         plain = bare.strip("*_ ") if line.kind == "heading" else ""
         denies = is_refusal(plain) and not self._check.has_written(plain)
         may_be = not numbers and (denies or line.kind in ("sentence", "lead", "item"))

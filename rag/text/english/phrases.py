@@ -216,3 +216,51 @@ BESIDE_PAGE: Final = frozenset(
 SIDES: Final = re.compile(
     r"\b(?:vs|versus|and|or|than|from|to|with|over|instead of|compared (?:to|with))\b", re.IGNORECASE
 )
+
+# --- citations in words ---------------------------------------------------------------------------------------------
+
+# A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
+TRAILING_NUMBER: Final = re.compile(
+    r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
+    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    re.IGNORECASE,
+)
+# What a link behind it belongs to: it is no citation, whatever its address.
+BEFORE_LINK: Final = re.compile(
+    r"\b(?:see(?: also)?|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
+)
+# ", see" before a citation, which goes because the citation says it; but not that of "For details, see [1]".
+FOR: Final = re.compile(r"\W*(?:for|if)\b", re.IGNORECASE)
+REFERS_TO: Final = r"[ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*"
+# The same as `BEFORE_LINK`, and the sentence needs a word there.
+NEEDS_WORD: Final = re.compile(
+    r"\b(?:the|an?|is|are|was|were|be|called|named|as|like|than|of|to|for)[ \t]*\Z", re.IGNORECASE
+)
+# Behind a link, or behind several, that is a part of its sentence: "[Atlas](atlas.md) weighs 89 kg."
+AFTER_LINK: Final = re.compile(
+    r"(?:(?:,| and| or)[ \t]*\[[^\]\n]{1,300}\]\([^()\s]{1,500}\))*+(?:[*_]*[ \t]+[*_]*[a-z]|[*_]*:)"
+)
+# The parts of a book, each by the words for it.
+SORTS_OF_PARTS: Final = {
+    "chapters": "chapter", "ch": "chapter", "chap": "chapter", "chs": "chapter", "sections": "section", "sec": "section",
+    "parts": "part", "pt": "part", "pages": "page", "pp": "page", "p": "page", "chapter": "chapter",
+    "section": "section", "part": "part", "page": "page", "appendices": "appendix", "appendix": "appendix",
+}  # fmt: skip
+NUMBERED_SORTS: Final = ("chapter", "section", "part")  # what a number without a word may count
+# "Chapter 2: ", "Part II", "4.1 " and "2. " at the beginning of a title, but not "5 causes".
+NUMBERED_PART: Final = re.compile(
+    r"\W*(?:(?P<sort>chapter|section|part|appendix)\s+(?P<number>\d{1,3}(?:\.\d{1,3})*|[IVXLC]{1,6}\b|[A-Z]\b)"
+    r"|(?P<count>\d{1,3}(?:\.\d{1,3})+(?=\s)|\d{1,3}(?=[.:)]|\s[–—-])))[\s.:)–—-]*",
+    re.IGNORECASE,
+)
+# "02-" and "ch04-01-" at the beginning of the name of a file.
+NUMBERED_FILE: Final = re.compile(
+    r"(?:ch|chap|chapter)?[-_ ]?(?P<number>\d{1,3}(?:[-_.]\d{1,3})*)[-_. ]", re.IGNORECASE
+)
+LIST_JOINT: Final = re.compile(r"\s*(?:[,;&+]\s*(?:and\b)?|\b(?:and|or|as well as)\b)\s*", re.IGNORECASE)
+# Words that may stand around the names of a page in its citation.
+_AROUND_NAME_WORDS: Final = """
+a an the chapter section part page file heading book documentation docs manual of in on under see also titled called
+named entitled subsection paragraph
+"""
+AROUND_NAMES: Final = frozenset(_AROUND_NAME_WORDS.split())
