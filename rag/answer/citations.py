@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from rag.answer.cited_passage import clip
+from rag.answer.cited_passage import clip, consists_of, name_words, names_of
 from rag.evidence.analyzed_text import read
 from rag.text.english import phrases
 from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines, same_address
@@ -29,8 +29,6 @@ _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\
 _REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
 _REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
 MOST_NAMES: Final = 12  # places at which a list of names is cut
-_NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
-_INDEX_FILES: Final = ("index", "_index", "readme")
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
@@ -83,7 +81,15 @@ class CitationForms:
             return f"{match['space']}{found}{gap}" if found else ""
 
         plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
-        return self._with_trailing(plain), unknown, list(dict.fromkeys(named))
+        plain, letters = self._without_letter(plain)
+        return self._with_trailing(plain), unknown + letters, list(dict.fromkeys(named))
+
+    def _without_letter(self, text: str) -> tuple[str, int]:
+        """The text without a footnote such as "[a]" at its end, which names no passage, and how many that were."""
+        found = phrases.TRAILING_LETTER.search(text)
+        if found is None or any(found["sign"] in passage.text for passage in self._passages):
+            return text, 0
+        return text[: found.start()] + text[found.end() :], 1
 
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""
@@ -137,8 +143,8 @@ class CitationForms:
 
         Of several the check keeps those that say what the sentence says.
         """
-        words = _name_words(name)
-        meant = [passage for passage, names in self._names if _consists_of(words, names)]
+        words = name_words(name)
+        meant = [passage for passage, names in self._names if consists_of(words, names)]
         if url is None:
             return meant
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
@@ -160,69 +166,18 @@ class CitationForms:
                 if meant := self._named(f"{sort} {name}" if name.strip()[:1].isdigit() else name):
                     break
             found.append(meant)
-            sort = next((word for word in _name_words(name) if word in phrases.NUMBERED_SORTS), sort)
+            sort = next((word for word in name_words(name) if word in phrases.NUMBERED_SORTS), sort)
             begin = end + 1
         return found
 
     @cached_property
     def _names(self) -> list[tuple[Passage, frozenset[tuple[str, ...]]]]:
-        return [(passage, frozenset(filter(None, _names_of(passage)))) for passage in self._passages]
+        return [(passage, names_of(passage)) for passage in self._passages]
 
 
 def _plain(text: str) -> str:
     """A name for comparing: without escapes, quotes and case, white space made one space."""
     return " ".join(re.sub(r"\\(.)", r"\1", text).strip(" \"'“”*_").casefold().split())
-
-
-def _name_words(name: str) -> tuple[str, ...]:
-    """A name as words: "Ch. 02-install.md" is chapter, 2, install, md."""
-    found = _NAME_WORD.findall(re.sub(r"\\(.)", r"\1", name).casefold())
-    return tuple(phrases.SORTS_OF_PARTS.get(word, word.lstrip("0") or word) for word in found)
-
-
-def _consists_of(words: tuple[str, ...], names: frozenset[tuple[str, ...]]) -> bool:
-    """Whether the words are some of the names, with words such as "the" and "section" before, between and behind them.
-
-    >>> _consists_of(("chapter", "2", "section", "quick", "start"), frozenset({("chapter", "2"), ("quick", "start")}))
-    True
-    """
-    if words in names:
-        return True
-    ends = {0}  # where a name may end
-    for at in range(len(words)):
-        if at in ends:
-            ends |= {at + len(name) for name in names if words[at : at + len(name)] == name}
-            ends |= {at + 1} if words[at] in phrases.AROUND_NAMES else set()
-    return len(words) in ends and not phrases.AROUND_NAMES.issuperset(words)
-
-
-def _names_of(passage: Passage) -> Iterator[tuple[str, ...]]:
-    """The names of a passage: titles, headings and chapter, without their numbers too; "Chapter 2"; its file."""
-    crumbs = passage.breadcrumb.split(" > ")
-    for title in (passage.title, passage.chapter or "", passage.heading, *crumbs):
-        yield _name_words(title)
-        if numbered := phrases.NUMBERED_PART.match(title):
-            yield from _numbered_names(
-                numbered["sort"], numbered["number"] or numbered["count"], title[numbered.end() :]
-            )
-    for path in (passage.source_file_path, passage.url.partition("#")[0].partition("://")[2] or passage.url):
-        folder, _, file = path.rstrip("/").rpartition("/")
-        stem = file.rpartition(".")[0] or file
-        stem = folder.rpartition("/")[2] if stem.lower() in _INDEX_FILES and folder else stem
-        yield from map(_name_words, (path, file, stem))
-        if numbered := phrases.NUMBERED_FILE.match(stem):
-            yield from _numbered_names("chapter", numbered["number"], stem[numbered.end() :])
-            yield _name_words(file[numbered.end() :])
-    if passage.page_number is not None:
-        yield ("page", str(passage.page_number))
-
-
-def _numbered_names(sort: str | None, number: str, rest: str) -> Iterator[tuple[str, ...]]:
-    """The names that the number of a part gives: "4.1 Ownership" is "Chapter 4", "Section 4.1" and "Ownership"."""
-    yield _name_words(rest)
-    numbers = _name_words(number)
-    for one in _name_words(sort) if sort else phrases.NUMBERED_SORTS:
-        yield from ((one, *numbers[:end]) for end in range(1, len(numbers) + 1))
 
 
 def _is_source(link: re.Match[str]) -> bool:
