@@ -47,7 +47,7 @@ class AnswerJudge:
         cold = parts.profile if model.temperature is None else parts.profile.overridden(temperature=0.0)
         self._parts = replace(parts, profile=cold)
         self._passages = {passage.number: passage for passage in passages}
-        self._patience = retries
+        self._retries = retries
         self._boundary = new_boundary()
         self._asking: list[asyncio.Task[None]] = []
         self.opinion = JudgeTotals(model=parts.judge.model_id if parts.judge else model.judge or answering)
@@ -121,7 +121,7 @@ class AnswerJudge:
         """The call as a task. Its name is unique: a node that is tried again would get the stored result of a task of
         the same name, and another answer must not get it.
         """
-        retries = self._patience
+        retries = self._retries
         retry = RetryPolicy(
             initial_interval=retries.first * retries.pace,
             max_attempts=min(ATTEMPTS, retries.attempts),
