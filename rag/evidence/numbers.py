@@ -95,7 +95,8 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     found: list[Quantity] = []
     at = 0
     while at < len(tokens):
-        if quantity := _quantity(tokens, at):
+        may_begin = tokens[at].digits or tokens[at].word in numerals.FIRST_WORDS
+        if may_begin and (quantity := _quantity(tokens, at)):
             joined = (_joined(found[-1], quantity, tokens) or _ratio(found[-1], quantity, tokens)) if found else None
             found[-1:] = [joined] if joined else [*found[-1:], quantity]
             at = quantity.last

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
 from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, TITLES
@@ -37,8 +37,7 @@ UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token at `text[start:end]`, in code points.
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
@@ -85,7 +84,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _parts(raw):
+        for left, right, word in _numeral(raw) if raw[0].isdigit() else _split(raw):
             begin, stop = match.start() + left, match.start() + right
             digits = word[:1].isdigit()
             found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
@@ -96,8 +95,11 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     return tuple(found)
 
 
-def _parts(raw: str) -> list[tuple[int, int, str]]:
-    """The words of a match, each with its start and end in it."""
+_Parts = Sequence[tuple[int, int, str]]  # the words of a match of `_TOKEN`, each with its start and end in it
+
+
+def _numeral(raw: str) -> _Parts:
+    """The parts of a match that begins with a digit."""
     if _IS_DATE.fullmatch(raw):
         return _date(raw)
     if found := _IS_POWER_OF_TEN.fullmatch(raw):
@@ -106,7 +108,9 @@ def _parts(raw: str) -> list[tuple[int, int, str]]:
     return _split(raw)
 
 
-def _split(raw: str) -> list[tuple[int, int, str]]:
+@lru_cache(maxsize=50_000)
+def _split(raw: str) -> _Parts:
+    """The parts of a match that is no date and no power of ten."""
     word = raw.lower() if raw.isascii() else _plain(raw)
     if word[0].isdigit():
         return [(0, len(raw), _GROUPS.sub("", word))]

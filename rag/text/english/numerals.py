@@ -45,6 +45,8 @@ BEFORE_DECADE: Final = frozenset(
     {"the", "his", "her", "their", "my", "our", "your", "its", "early", "late", "mid", "-"}
 )  # "in his 30s"
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
+# The first words of numbers in words; "a" and "an" begin "a year and a half".
+FIRST_WORDS: Final = frozenset({"a", "an", "fortnight", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES})
 PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
 # Before a number that may be rounded: "about", "more than".
