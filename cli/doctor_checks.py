@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from cli.terminal import counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
-from rag.ports import Dialect
+from rag.ports import RejectedOptions
 from rag.system.process import program
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any])
     from rag.model.endpoint_errors import model_error
     from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
 
-    dialect, refused = Dialect(), set[str]()
+    dialect, refused = RejectedOptions(), set[str]()
     while True:
         meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:

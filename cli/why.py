@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.terminal import clipped, counted, in_line, printable
-from rag.types import Grounding, Opinion, Response
+from rag.types import Grounding, JudgeTotals, Response
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -191,7 +191,7 @@ def checked_line(grounding: Grounding) -> str:
     return counts + f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
 
 
-def judged_line(judge: Opinion) -> str:
+def judged_line(judge: JudgeTotals) -> str:
     """For example "gpt-4o: 2 calls, 5 sentences, 4 confirmed, 1 rejected, 812 ms"."""
     if not judge.calls:
         return f"{judge.model}: no call, since nothing was doubtful"

@@ -15,20 +15,20 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from graph.book_reader import read_book
-from graph.build import CompiledMachine, build_graph, exclusive, observed
-from graph.conversations import Asked, take_back
+from graph.build import AgentGraph, build_graph, exclusive, observed
+from graph.conversations import RemovedQuestion, remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
 from graph.turn_run import (
     Request,
-    TurnRuns,
+    TurnRunner,
     checked_context,
     interrupted_question,
     interrupted_request,
     response_of,
 )
-from nodes.turn import USUAL, Patience, checked_metadata
-from rag.caller_parts import Given
+from nodes.turn import DEFAULT_RETRIES, RetrySettings, checked_metadata
+from rag.caller_parts import CallerParts
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.conversation.turns import (
     check_question,
@@ -37,7 +37,7 @@ from rag.conversation.turns import (
 )
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
-from rag.search.given_retriever import SeenPassages
+from rag.search.langchain_retriever import SeenChunkIndex
 from rag.search.retriever import parse_filter
 from rag.services import Progress, observers_of, open_services
 from rag.settings import Settings
@@ -66,10 +66,10 @@ class Agent:
 
     def __init__(
         self,
-        graph: CompiledMachine,
+        graph: AgentGraph,
         services: Services,
         memory: Memory,
-        patience: Patience = USUAL,
+        retries: RetrySettings = DEFAULT_RETRIES,
         observers: Sequence[BaseCallbackHandler] = (),
         *,
         reader: Callable[..., Awaitable[IngestReport]] | None = None,
@@ -77,8 +77,8 @@ class Agent:
         self._reader = reader
         self._graph = observed(graph, observers)  # takes no lock: for a turn that holds it already
         self.graph = exclusive(self._graph, memory.turn)
-        self._runs = TurnRuns(
-            self._graph, services, memory, lambda: observed(build_graph(services, patience).compile(), observers)
+        self._runs = TurnRunner(
+            self._graph, services, memory, lambda: observed(build_graph(services, retries).compile(), observers)
         )
         self.services = services
         self.memory = memory
@@ -186,9 +186,9 @@ class Agent:
 
     async def _take_back(
         self, thread_id: str, check: Callable[[str], object] = str, *, last: str | None, keep: bool = False
-    ) -> Asked | None:
+    ) -> RemovedQuestion | None:
         database = self.memory.database
-        return await take_back(
+        return await remove_last_turn(
             self._graph, database.saver, database.store, thread_id, check=check, meant=last, keep=keep
         )
 
@@ -278,7 +278,7 @@ class Agent:
     async def _check_book(self) -> None:
         """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has its own."""
         index = self.services.index
-        if not (isinstance(index, SeenPassages) or ((info := await index.info()) and info.chunks)):
+        if not (isinstance(index, SeenChunkIndex) or ((info := await index.info()) and info.chunks)):
             raise RetrievalError("no_index", "The book is not in the index.")
 
     async def conversation(self, thread_id: str) -> dict[str, Any]:
@@ -314,23 +314,25 @@ async def open_agent(
     qdrant_client: AsyncQdrantClient | None = None,
     judge: Judge | None = None,
     progress: Progress | None = None,
-    patience: Patience = USUAL,
+    retries: RetrySettings = DEFAULT_RETRIES,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.
 
-    `profile` defaults to the settings' profile; `collection` names the book; `patience` sets how failed steps are
+    `profile` defaults to the settings' profile; `collection` names the book; `retries` sets how failed steps are
     retried. `model` to `qdrant_client` are LangChain's and LangGraph's own objects in place of ours; the caller closes
     them. `judge` decides about doubtful sentences in place of a language model. Raises `UsageError` for a wrong
     configuration and `MemoryFailureError` when the memory cannot be opened.
     """
     name = profile or settings.profile
-    given = Given(model, retriever, embeddings, qdrant_client, judge)
-    async with open_services(settings, profile=name, collection=collection, progress=progress, given=given) as services:
+    caller_parts = CallerParts(model, retriever, embeddings, qdrant_client, judge)
+    async with open_services(
+        settings, profile=name, collection=collection, progress=progress, caller_parts=caller_parts
+    ) as services:
         persistent = services.parts(name).profile.memory.persistent
         options = MemoryOptions.of(settings)
         async with open_memory(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
-            graph = memory.compile(build_graph(services, patience))
-            reader = partial(read_book, settings, name, services, given)
-            yield Agent(graph, services, memory, patience, observers_of(settings), reader=reader)
+            graph = memory.compile(build_graph(services, retries))
+            reader = partial(read_book, settings, name, services, caller_parts)
+            yield Agent(graph, services, memory, retries, observers_of(settings), reader=reader)

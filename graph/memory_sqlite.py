@@ -18,7 +18,7 @@ from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.private_apis import end_batches
 from graph.sqlite_file import FileLocks, SharedJobs, check_beginning, check_owner, make_private, open_connections
-from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, outdated
+from graph.storage import RESTS, PruningSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -236,7 +236,7 @@ class StepSaver(AsyncSqliteSaver):
         await self._job(lambda saver: saver.put_writes(config, dumped, task_id, task_path))
 
 
-class SqliteSaver(KeptSaver, StepSaver):
+class SqliteSaver(PruningSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:

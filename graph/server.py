@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import Field, WithJsonSchema, create_model
 
-from graph.build import STEPS, CompiledMachine, build_graph, observed
+from graph.build import RECURSION_LIMIT, AgentGraph, build_graph, observed
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered_profiles import Offer, offer_of
@@ -59,7 +59,7 @@ async def _build() -> tuple[LiveServices, Offer]:
 _shared = SharedServices()
 
 
-def make_graph() -> CompiledMachine:
+def make_graph() -> AgentGraph:
     """A compiled graph without a checkpointer, since the server has its own.
 
     The server calls this for every run. The graph is built each time, the services once.
@@ -68,7 +68,7 @@ def make_graph() -> CompiledMachine:
         offered = worker.submit(_offered).result()
     profiles, models, observers = offered
     graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
-    return observed(graph.with_config(recursion_limit=STEPS), observers)
+    return observed(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
 
 
 def make_ingest_graph() -> Any:

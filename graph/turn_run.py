@@ -13,7 +13,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import StateSnapshot
 from pydantic import ValidationError
 
-from graph.build import STEPS, CompiledMachine
+from graph.build import RECURSION_LIMIT, AgentGraph
 from graph.conversations import unanswered
 from graph.memory import Memory
 from graph.storage import thread_config
@@ -86,19 +86,19 @@ def interrupted_question(snapshot: StateSnapshot) -> str | None:
     return unanswered(messages) or unanswered([message for message in messages if message.id not in written])
 
 
-class TurnRuns:
-    """Runs the graph for requests. `forgetful` builds it without a checkpointer, for what the caller keeps itself."""
+class TurnRunner:
+    """Runs the graph for requests. `unsaved_graph` builds it without a checkpointer, for callers that keep state."""
 
     def __init__(
-        self, graph: CompiledMachine, services: Services, memory: Memory, forgetful: Callable[[], CompiledMachine]
+        self, graph: AgentGraph, services: Services, memory: Memory, unsaved_graph: Callable[[], AgentGraph]
     ) -> None:
         self._graph = graph
         self._services = services
         self._memory = memory
-        self._build_forgetful = forgetful
+        self._build_forgetful = unsaved_graph
 
     @cached_property
-    def _forgetful(self) -> CompiledMachine:
+    def _forgetful(self) -> AgentGraph:
         return self._build_forgetful()
 
     async def ask(
@@ -155,7 +155,9 @@ class TurnRuns:
         except MemoryFailureError as error:
             failure = error
         except GraphRecursionError:
-            failure = AskbookError("api_error", "too_many_steps", f"The turn did not end within {STEPS} steps.")
+            failure = AskbookError(
+                "api_error", "too_many_steps", f"The turn did not end within {RECURSION_LIMIT} steps."
+            )
         if last is None or last.response is None:
             message = "The turn failed, and its error could not be recorded."
             failure = failure or AskbookError("api_error", "internal", message)
@@ -188,7 +190,7 @@ class TurnRuns:
         graph = self._graph if stored else self._forgetful
         steps: Any = graph.astream(  # a generator, typed as an iterator
             given,
-            {**thread_config(request.thread_id), "recursion_limit": STEPS},
+            {**thread_config(request.thread_id), "recursion_limit": RECURSION_LIMIT},
             context=request.context,
             stream_mode=["custom", "values"],
             **options,

@@ -36,12 +36,12 @@ class AsyncNode(Protocol):
     async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
 
 
-def tell_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
+def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
     """Tell the stream which state the machine is in, and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
-def show(runtime: Runtime[Context], turn: Turn, text: str) -> None:
+def emit_sentence(runtime: Runtime[Context], turn: Turn, text: str) -> None:
     """Show a checked piece of the answer: as an event, and as a chunk of the message that the conversation will get.
 
     Chat clients that stream messages put the chunks of one id together.
@@ -79,7 +79,7 @@ def last_message(state: AgentState) -> AnyMessage | None:
     return messages[-1] if messages else None
 
 
-def opened_turn(state: AgentState, purpose: str) -> Turn:
+def require_turn(state: AgentState, purpose: str) -> Turn:
     """The open turn. Raises `AskbookError` "no_turn" when the graph was entered in the middle of a turn."""
     turn = state.get("turn")
     if turn is None:
@@ -149,25 +149,25 @@ def chosen_model(parts: Parts, context: Context) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetrySettings:
     """Limits on retries, in seconds.
 
     If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
-    `longest_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
+    `max_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
     `first` up to `longest`, and up to `JITTER` seconds are added by chance. `pace` multiplies every wait; tests use 0.
     """
 
     attempts: int = 3
     first: float = 0.5
     longest: float = 8.0
-    longest_requested_wait: int = 30
+    max_requested_wait: int = 30
     pace: float = 1.0
 
     def may_retry(self, failure: BaseException) -> bool:
-        """Whether the failure is marked retryable and names no wait beyond `longest_requested_wait`."""
+        """Whether the failure is marked retryable and names no wait beyond `max_requested_wait`."""
         if not isinstance(failure, AskbookError) or not failure.retryable:
             return False
-        return failure.requested_wait is None or failure.requested_wait <= self.longest_requested_wait
+        return failure.requested_wait is None or failure.requested_wait <= self.max_requested_wait
 
     def tries_again(self, failure: BaseException, attempt: int) -> bool:
         """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
@@ -188,4 +188,4 @@ class Patience:
 
 
 JITTER: Final = 1.0  # seconds; LangGraph adds a random number from 0 to 1 to an interval with jitter
-USUAL: Final = Patience()
+DEFAULT_RETRIES: Final = RetrySettings()

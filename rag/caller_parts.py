@@ -29,7 +29,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CallerParts:
     """The parts that the caller brings; None means askbook's own. askbook closes none of them."""
 
     model: BaseChatModel | None = None
@@ -65,7 +65,7 @@ class Given:
         return kinds
 
 
-NOTHING_GIVEN: Final = Given()
+NO_CALLER_PARTS: Final = CallerParts()
 
 
 def name_of(given: object) -> str:

@@ -25,17 +25,17 @@ from rag.books.book_settings import (
     place_of,
     vector_cache,
 )
-from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
+from rag.caller_parts import NO_CALLER_PARTS, CallerParts, as_embedder, profile_of_given
 from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
 from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
-from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Retriever, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.prompt.prompts import check_system, system_prompt
-from rag.search.given_retriever import GivenRetriever, SeenPassages
-from rag.search.retriever import Retriever
+from rag.search.langchain_retriever import LangChainRetriever, SeenChunkIndex
+from rag.search.retriever import HybridRetriever
 from rag.settings import Settings
 from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
@@ -70,7 +70,7 @@ class LiveServices:
     index: ChunkIndex
     reranker: Reranker | None = None
     judge: Judge | None = None
-    given: Given = NOTHING_GIVEN
+    caller_parts: CallerParts = NO_CALLER_PARTS
     beside: LiveServices | None = None
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class LiveServices:
     @property
     def embedding(self) -> Embedding | None:
         """Which model the embedder is; None for one that the caller brought."""
-        if self.given.embeddings is not None and self.index.collection != MANUAL:
+        if self.caller_parts.embeddings is not None and self.index.collection != MANUAL:
             return None
         profile = profile_of(self.settings, self.profile.name)
         return embedding_of(self.settings, profile, self.index.collection)
@@ -122,7 +122,7 @@ class LiveServices:
     async def turn_to(self, collection: str) -> None:
         """Answer from another book from now on. Turns in progress keep the book that they began with."""
         profile = await asyncio.to_thread(profile_of, self.settings, self.profile.name)
-        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.given)
+        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.caller_parts)
         self._replaced += [kept.parts for kept in self._parts.values()]
         self._closed_later.append(self.index)
         self.embedder, self.index, self._parts = fresh.embedder, fresh.index, fresh._parts
@@ -131,17 +131,17 @@ class LiveServices:
     async def aclose(self) -> None:
         for index in self._closed_later:
             await index.aclose()
-        if self.given.qdrant_client is None:
+        if self.caller_parts.qdrant_client is None:
             await self.index.aclose()
         for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
-            if parts.model is not None and not parts.given:
+            if parts.model is not None and not parts.has_caller_model:
                 await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
-        if self.given.model is not None:
-            changed = profile_of_given(profile, self.given.model)
-            return self._parts_of(changed, Answerer(self.given.model, changed.model.name, None), "")
+        if self.caller_parts.model is not None:
+            changed = profile_of_given(profile, self.caller_parts.model)
+            return self._parts_of(changed, Answerer(self.caller_parts.model, changed.model.name, None), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
@@ -164,18 +164,18 @@ class LiveServices:
             models=self._offered,
             english_only=answerer.quoter is not None
             and self.settings.agent_score_threshold is None
-            and (self.embedder.model_id, self.given.retriever) == (PACKAGED, None),
+            and (self.embedder.model_id, self.caller_parts.retriever) == (PACKAGED, None),
         )
 
-    def _searcher(self, profile: Profile, tool_name: str) -> Searcher:
-        if self.given.retriever is not None and isinstance(self.index, SeenPassages):
-            return GivenRetriever(self.given.retriever, self.embedder, self.index, tool_name)
+    def _searcher(self, profile: Profile, tool_name: str) -> Retriever:
+        if self.caller_parts.retriever is not None and isinstance(self.index, SeenChunkIndex):
+            return LangChainRetriever(self.caller_parts.retriever, self.embedder, self.index, tool_name)
         owner = owner_of(self.index.collection, profile)
-        return Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
+        return HybridRetriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
 
     def _searched_with(self, profile: Profile) -> str:
-        if self.given.retriever is not None:
-            return f"{type(self.given.retriever).__name__}, the retriever that was given"
+        if self.caller_parts.retriever is not None:
+            return f"{type(self.caller_parts.retriever).__name__}, the retriever that was given"
         text = f"{self.embedder.model_id} {place_of(self.embedder)}"
         if self.reranker is not None:
             text += f", reranked by {self.reranker.model_id} {place_of(self.reranker)}"
@@ -190,10 +190,12 @@ async def open_services(
     profile: str = "default",
     collection: str | None = None,
     progress: Progress | None = None,
-    given: Given = NOTHING_GIVEN,
+    caller_parts: CallerParts = NO_CALLER_PARTS,
 ) -> AsyncIterator[LiveServices]:
     """The services from `build_services`, closed on exit."""
-    services = await build_services(settings, profile=profile, collection=collection, progress=progress, given=given)
+    services = await build_services(
+        settings, profile=profile, collection=collection, progress=progress, caller_parts=caller_parts
+    )
     async with aclosing(services):
         yield services
 
@@ -204,42 +206,42 @@ async def build_services(
     profile: str = "default",
     collection: str | None = None,
     progress: Progress | None = None,
-    given: Given = NOTHING_GIVEN,
+    caller_parts: CallerParts = NO_CALLER_PARTS,
     beside: LiveServices | None = None,
 ) -> LiveServices:
     """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. `beside` are
-    services of another book, which stay open longer and whose models are shared. The result is not bound to an event
-    loop yet. Raises `UsageError` for a wrong configuration.
+    `progress` is called with (done, total) chunks of that. `beside` are services of another book, which stay open
+    longer and whose models are shared. The result is not bound to an event loop yet. Raises `UsageError` for a wrong
+    configuration.
     """
-    if given != NOTHING_GIVEN:
-        given.check()
+    if caller_parts != NO_CALLER_PARTS:
+        caller_parts.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
-    if given.retriever is not None or given.qdrant_client is not None:
+    if caller_parts.retriever is not None or caller_parts.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
-        return await asyncio.to_thread(_build, settings, chosen, book, given)
+        return await asyncio.to_thread(_build, settings, chosen, book, caller_parts)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, book, given, beside)
+    services = await asyncio.to_thread(_build, settings, chosen, book, caller_parts, beside)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
 def _build(
-    settings: Settings, chosen: Profile, book: str, given: Given, beside: LiveServices | None = None
+    settings: Settings, chosen: Profile, book: str, caller_parts: CallerParts, beside: LiveServices | None = None
 ) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
-    if given.embeddings is not None and book != MANUAL:
-        embedder = as_embedder(given.embeddings)
+    if caller_parts.embeddings is not None and book != MANUAL:
+        embedder = as_embedder(caller_parts.embeddings)
     else:
         embedder = _embedder_of(settings, chosen, book, beside)
-    index = index_of(settings, book, chosen, given)
+    index = index_of(settings, book, chosen, caller_parts)
     if beside is not None:
-        return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
-    judge = given.judge or _judge_of(settings)
-    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, given)
+        return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, caller_parts, beside)
+    judge = caller_parts.judge or _judge_of(settings)
+    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, caller_parts)
 
 
 def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:

@@ -20,7 +20,7 @@ from graph.agent import Agent
 from graph.memory import Memory, open_memory
 from nodes import model_call
 from nodes.generate import spent_before
-from nodes.model_call import ModelRequest, Unseen, call_model
+from nodes.model_call import DiscardingSink, ModelRequest, call_model
 from rag.errors import AskbookError
 from rag.model import http_client_options, received_answer
 from rag.model.received_answer import AnswerLimits, AnswerMeter
@@ -74,7 +74,7 @@ async def stopped(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0
     parts = parts_of(model)(None)
     request = ModelRequest([], 100, may_search=True, model="scripted")
     with pytest.raises(AskbookError) as caught:
-        await call_model(parts, request, Unseen(), clock=clock)
+        await call_model(parts, request, DiscardingSink(), clock=clock)
     return caught.value
 
 
@@ -90,7 +90,7 @@ async def test_what_earlier_attempts_took_counts_as_time_of_the_answer() -> None
     fast = count(0.0, step=7.0)
     request = ModelRequest([], 100, may_search=True, model="scripted")
     with pytest.raises(AskbookError) as caught:
-        await call_model(parts_of(Endless())(None), request, Unseen(), spent=560.0, clock=lambda: next(fast))
+        await call_model(parts_of(Endless())(None), request, DiscardingSink(), spent=560.0, clock=lambda: next(fast))
     assert caught.value.code == "answer_timeout"
     assert next(fast) < 70
 
