@@ -9,8 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
+from rag.http.http_clients import OPENAI
 from rag.model.chat_model import EndpointChatModel
-from rag.model.endpoint import OPENAI, QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
+from rag.model.endpoint import QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder

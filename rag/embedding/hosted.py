@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.embedding.known_models import HOSTED, KEYS, UNKNOWN_TOKENS, Provider, key_of
 from rag.errors import RetrievalError, UsageError
-from rag.model.endpoint import OPENAI, checked_address, checked_key
+from rag.http.http_clients import OPENAI, checked_address, checked_key
 from rag.private_apis import limit_exchanges
 from rag.system.process import need
 
@@ -172,7 +172,7 @@ def cohere_http_client() -> Any:
     """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
     import httpx
 
-    from rag.model.http_client_options import client_options
+    from rag.http.http_clients import client_options
 
     return limit_exchanges(httpx.Client(timeout=TIMEOUT, **client_options(httpx)), LONGEST)
 
@@ -183,7 +183,7 @@ def openai_wire(model: str, service: Service) -> Wire:
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient
 
-    from rag.model.http_client_options import client_options, print_no_answers
+    from rag.http.http_clients import client_options, print_no_answers
 
     print_no_answers()
     client = OpenAIEmbeddings(
