@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The entry of the command line: call the command, report what it raises. Slow imports are left to the commands."""
+"""Entry point of the command line: runs one command and reports its exceptions. Commands do their own slow imports."""
 
 from __future__ import annotations
 
-# What is imported first protects the other imports from Ctrl-C
+# First, so that a Ctrl-C during the slow imports below ends the program without a traceback
 from rag.system.process import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
 if __name__ == "__main__":
@@ -72,7 +72,7 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             with suppress(OSError):
                 os.fstat(number)
-                continue  # it is open, so it is closed for this program alone
+                continue  # the descriptor is open; only Python's stream object is missing
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
             setattr(sys, name, open(number, mode, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
 
@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
-    atexit.register(gc.freeze)  # or Python ends by looking for garbage among all objects, a sixth of a first answer
+    # Skips the garbage collection at exit, which takes a sixth of the time of a first answer.
+    atexit.register(gc.freeze)
     options = argparse.Namespace()
     try:
         build_parser().parse_args(arguments, options)

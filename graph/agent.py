@@ -55,13 +55,13 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """One machine over one set of services. Safe to use for many conversations at once.
+    """A compiled graph with its services and its memory. Many conversations may use it at once.
 
     A failed turn returns a `Response` with status "error"; only wrong usage, such as an unknown conversation, raises
     `UsageError`. Turns of one conversation run one after the other, across processes too; a turn that cannot begin in
     time fails with the code "thread_busy". Methods that are not turns raise `MemoryFailureError` when the memory fails.
-    `graph` is the compiled LangGraph graph. Its runs queue with the turns and raise `MemoryFailureError` when they
-    cannot begin.
+    `graph` is the compiled LangGraph graph. A run of it waits for the thread's lock as a turn does, and raises
+    `MemoryFailureError` if the lock is not free in time.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Agent:
         reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
         self._reader = reader
-        self._graph = observed(graph, observers)  # takes no lock: for a turn that holds it already
+        self._graph = observed(graph, observers)  # without the lock: for turns, which hold it already
         self.graph = exclusive(self._graph, memory.turn)
         self._runs = TurnRunner(
             self._graph, services, memory, lambda: observed(build_graph(services, retries).compile(), observers)
@@ -148,8 +148,8 @@ class Agent:
     async def undo(self, thread_id: str, *, last: str | None = None) -> str | None:
         """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
 
-        `last` is the `request_id` or the question of the turn that is meant. Raises `UsageError` "other_turn" if the
-        last turn is another, and for an unknown conversation.
+        `last` is the `request_id` or the question of the turn to remove. If the last turn is a different one, nothing
+        is removed and `UsageError` "other_turn" is raised. Also raises `UsageError` for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
             asked = await self._take_back(thread_id, last=last)
@@ -158,7 +158,7 @@ class Agent:
     async def retry(self, thread_id: str, *, context: Context | None = None, last: str | None = None) -> Response:
         """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.
 
-        `last` is as of `undo`. Raises `UsageError` when there is no turn, or when it is another.
+        `last` works as in `undo`. Raises `UsageError` if there is no turn, or if the last turn is a different one.
         """
         return await response_of(self.stream_retry(thread_id, context=context, last=last))
 
@@ -167,7 +167,7 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
 
-        Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
+        The old turn stays if the profile is unknown or rejects the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
         request = Request(thread_id, checked_context(context), {})
@@ -241,9 +241,9 @@ class Agent:
         """Read folders, files or addresses into a book, as `run.py ingest` does with the options of the same names.
 
         `collection` is by default the book that the agent answers from. An agent that answers from the manual reads
-        into the usual book instead, and answers from it afterwards. `watch` is told of every step, in the event loop.
-        Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be read and
-        `RetrievalError` if the index fails or another ingestion changes it.
+        into the usual book instead, and answers from it afterwards. `watch` is called in the event loop with the
+        progress of each step. Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be
+        read and `RetrievalError` if the index fails or another ingestion changes it.
         """
         if self._reader is None:
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
@@ -276,7 +276,7 @@ class Agent:
         return failing
 
     async def _check_book(self) -> None:
-        """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has its own."""
+        """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has no index."""
         index = self.services.index
         if not (isinstance(index, SeenChunkIndex) or ((info := await index.info()) and info.chunks)):
             raise RetrievalError("no_index", "The book is not in the index.")

@@ -1,8 +1,8 @@
-"""The machine: four states, their edges, retries, timeouts and error handlers; and the graph that it compiles to.
+"""The state machine: nodes, edges, retry policies, timeouts and error handlers; and the class of the compiled graph.
 
 The ids of the nodes are the documented states. `rewrite` and `tools` assist RETRIEVING: `rewrite` rewrites the question
-before the search, `tools` runs the searches that the model asks for. The compiled graph runs one turn at a time on a
-thread, and is drawn without boxes for its error handlers.
+before the search, `tools` runs the searches that the model asks for. The compiled graph runs at most one turn of a
+thread at a time. Its drawing leaves out the error handlers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def build_graph(
 ) -> AgentGraphBuilder:
     """A fresh, uncompiled graph over the given services; `retries` sets when and how often failed steps are retried.
 
-    `context_schema` may describe the options of a run more exactly than `Context` does.
+    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer.
 
     A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
     the drawing: it adds the edges that error handlers take.
@@ -88,19 +88,19 @@ def build_graph(
 
 
 def _opaque(step: Callable[..., Any]) -> Any:
-    """A node or an error handler in a form that LangGraph takes as it is.
+    """Wrap a node or an error handler, so that LangGraph does not inspect its code.
 
-    Each time a graph is compiled, LangGraph reads the type hints and the bytecode of functions, in search of input
-    schemas and subgraphs. Ours have neither, and this takes half of the time.
+    At each compilation LangGraph inspects the type hints and the bytecode of plain functions, to find input schemas and
+    subgraphs. Our nodes have neither, and the inspection takes half of the compilation time.
     """
     return partial(step)
 
 
 class Router(Runnable[AgentState, str]):
-    """A router that chooses the next node in one go with the node's writes.
+    """A router that LangGraph calls without awaiting, so that a node's writes and the next node are stored in one step.
 
-    LangGraph awaits a traced task, or a thread, for a router that is a function. A run that is cancelled there has
-    stored what its node wrote without the node that follows, and counts as finished.
+    For a plain function, LangGraph awaits a traced task or a thread. If the run is cancelled during that wait, the
+    checkpoint has the node's writes but no next node: the run counts as finished and cannot be resumed.
     """
 
     def __init__(self, choose: Callable[[AgentState], str]) -> None:
@@ -112,12 +112,15 @@ class Router(Runnable[AgentState, str]):
         return self._choose(input)
 
     async def ainvoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
-        """As `invoke`, without giving way to another task."""
+        """As `invoke`. Never yields to the event loop."""
         return self._choose(input)
 
 
 def after_idle(state: AgentState) -> str:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
+    """Go to the search for a new question, to GENERATING for small talk, else end the run.
+
+    Must not raise: no error handler covers a router.
+    """
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -134,7 +137,8 @@ def after_generate(state: AgentState) -> str:
 
 
 def retry_policies(retries: RetrySettings) -> tuple[RetryPolicy, ...]:
-    """One policy for each whole second that a service may ask to wait, then one for failures that name no time.
+    """The retry policies of a node: one for each wait, in whole seconds, that a service may request, then one for
+    failures without a requested wait.
 
     LangGraph fixes a policy's interval when the graph is built, but applies the first policy whose `retry_on` is true,
     so a list of policies lets the interval follow the exception. Attempts are counted over all policies of a node.

@@ -78,15 +78,15 @@ def make_ingest_graph() -> Any:
 
 @cache
 def _ingest_graph() -> Any:
-    """Built once, so that all runs of this process share the desk of ingestions under way."""
+    """Built once per process, since its runs share the registry of open ingestions."""
     from graph.ingest_graph import build_ingest_graph
 
     return build_ingest_graph()
 
 
 def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:
-    """The profiles and models on offer, and the observers; none where the configuration is wrong, which the first
-    turn reports.
+    """The profiles and models on offer, and the observers. All three are empty if the configuration is invalid; the
+    first turn reports the error.
     """
     try:
         settings = Settings.from_env()
@@ -97,7 +97,8 @@ def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackH
 
 @lru_cache(maxsize=4)
 def form(profiles: tuple[str, ...], models: tuple[str, ...]) -> type[Context]:
-    """`Context` with what is on offer listed in its JSON schema, from which LangGraph Studio makes a form.
+    """A subclass of `Context` whose JSON schema lists the profiles and models on offer. LangGraph Studio builds its
+    form from it.
 
     Only the schema lists it: a run with another name becomes an ERROR turn that says so.
     """

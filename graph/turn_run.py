@@ -77,7 +77,8 @@ def interrupted_request(thread_id: str, turn: object, context: Context | None) -
 
 
 def interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored.
+    """The question of an interrupted turn; None if no turn was interrupted. `snapshot.next` does not tell, since it
+    omits tasks whose writes are stored.
 
     An answer among such writes is in the snapshot, and in the conversation only after the turn has been finished.
     """
@@ -104,7 +105,7 @@ class TurnRunner:
     async def ask(
         self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
     ) -> Events:
-        """The events of a turn, or only the response that says why its question or its model is refused."""
+        """Run a turn and yield its events. If the question or the model is rejected, yield only the error response."""
         parts = self._services.parts(request.context.profile)
         try:
             check_question(question, parts.profile.limits.max_question_characters)
@@ -139,7 +140,7 @@ class TurnRunner:
             yield last
 
     async def run(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
-        """The events of one run of the graph, with a response at the end also when the run could not give one.
+        """Run the graph and yield its events. If the run ends without a response, the last event is an error response.
 
         `given` is None to finish a turn that was interrupted. The caller holds the thread's lock, unless nothing is to
         be `stored`.
@@ -164,10 +165,10 @@ class TurnRunner:
             yield response_event(await self._failed(failure, request))
 
     async def _steps_left(self, request: Request) -> Events:
-        """The events of the steps that an interrupted turn has left.
+        """Resume an interrupted run and yield its events.
 
-        Earlier versions could store what a node wrote without the node that follows it; see decision 165. Such a run
-        ends at once, without a response. Then the router of that node is asked again.
+        A checkpoint of an earlier version may have a node's writes without the next node (decision 165). Such a run
+        ends at once, without a response; then the router of that node is called again.
         """
         config, last = thread_config(request.thread_id), None
         stopped_in = (await self._graph.aget_state(config)).tasks
@@ -195,7 +196,7 @@ class TurnRunner:
             stream_mode=["custom", "values"],
             **options,
         )
-        async with aclosing(steps):  # a stopped turn has ended before its lock is released
+        async with aclosing(steps):  # end the run before the caller releases the thread's lock
             async for mode, data in steps:
                 if not isinstance(data, dict):
                     continue
@@ -207,7 +208,7 @@ class TurnRunner:
             yield response_event(Response.model_validate(values["response"]))
 
     async def _failed(self, failure: AskbookError, request: Request) -> Response:
-        """The response to a question that the machine never saw or could not finish."""
+        """The error response for a question that never reached the graph, or whose run failed."""
         parts = self._services.parts(request.context.profile)
         number = 1
         if isinstance(failure, UsageError):
@@ -231,7 +232,7 @@ def response_event(response: Response) -> Event:
 
 
 async def response_of(events: Events) -> Response:
-    """The response of a turn, of whose events nothing else is wanted."""
+    """Consume the events of a turn and return its response."""
     async for event in events:
         if event.response is not None:
             return event.response

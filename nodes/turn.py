@@ -1,4 +1,6 @@
-"""What the nodes share: their signature, the parts of a run, the question at the end of the conversation, retries."""
+"""What the nodes share: their signature, the events they stream, access to the state, the options of a run, retry
+settings.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class AsyncNode(Protocol):
 
 
 def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
-    """Tell the stream which state the machine is in, and the processing state of the request."""
+    """Write a `phase` event: the state of the machine and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
@@ -48,7 +50,7 @@ def emit_sentence(runtime: Runtime[Context], turn: Turn, text: str) -> None:
     """
     runtime.stream_writer({"type": "sentence", "text": text})
     if "answer_id" in turn:
-        with suppress(RuntimeError):  # outside a graph nobody listens
+        with suppress(RuntimeError):  # raised outside a run of a graph, where no client streams messages
             push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)
 
 
@@ -88,7 +90,9 @@ def require_turn(state: AgentState, purpose: str) -> Turn:
 
 
 def has_new_question(state: AgentState) -> bool:
-    """Whether a question has arrived since the turn was opened. Then turn and draft are left over from a broken run."""
+    """Whether the last message is a newer question than the open turn's. Then `turn` and `draft` belong to an
+    interrupted run.
+    """
     turn, last = state.get("turn"), last_message(state)
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
@@ -96,7 +100,8 @@ def has_new_question(state: AgentState) -> bool:
 def context_of(runtime: Runtime[Context]) -> Context:
     """The options of the run; all are unset when the caller sent none.
 
-    LangGraph makes a `Context` of a mapping, and passes on anything else as it is. Raises `UsageError` for that.
+    LangGraph converts a mapping into a `Context` and passes any other object through. Raises `UsageError` for such an
+    object.
     """
     context: object = runtime.context
     if context is None:
@@ -124,7 +129,7 @@ def checked_metadata(metadata: object) -> dict[str, Any]:
 
 
 def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
-    """The parts for this run.
+    """The parts of the run's profile, with the run's options applied.
 
     Raises `UsageError` for a context of another kind, an unknown profile, and a model that is not on offer.
     """
@@ -152,9 +157,9 @@ def chosen_model(parts: Parts, context: Context) -> str:
 class RetrySettings:
     """Limits on retries, in seconds.
 
-    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
-    `max_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
-    `first` up to `longest`, and up to `JITTER` seconds are added by chance. `pace` multiplies every wait; tests use 0.
+    If a service requests a wait, the step waits exactly that long, or is not retried if the wait exceeds
+    `max_requested_wait` (a user at a terminal does not wait longer). Otherwise the interval doubles from `first` to
+    `longest`, plus a random jitter of up to `JITTER` seconds. `pace` scales every wait; tests use 0.
     """
 
     attempts: int = 3
@@ -176,7 +181,7 @@ class RetrySettings:
     def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
         """The wait after attempt number `attempt`, which counts from 1, in whole seconds.
 
-        It is exactly the time that a service named, else the longest that chance can make it. None if no attempt is
+        Exactly the wait that the service requested, else the interval with the largest jitter. None if no attempt is
         left.
         """
         if not isinstance(failure, AskbookError) or not self.tries_again(failure, attempt):
