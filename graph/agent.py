@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from graph.book_reader import read_book
-from graph.build import AgentGraph, build_graph, exclusive, observed
+from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_lock
 from graph.conversations import RemovedQuestion, remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
@@ -75,10 +75,10 @@ class Agent:
         reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
         self._reader = reader
-        self._graph = observed(graph, observers)  # without the lock: for turns, which hold it already
-        self.graph = exclusive(self._graph, memory.turn)
+        self._graph = with_callbacks(graph, observers)  # without the lock: for turns, which hold it already
+        self.graph = with_thread_lock(self._graph, memory.turn)
         self._runs = TurnRunner(
-            self._graph, services, memory, lambda: observed(build_graph(services, retries).compile(), observers)
+            self._graph, services, memory, lambda: with_callbacks(build_graph(services, retries).compile(), observers)
         )
         self.services = services
         self.memory = memory
@@ -137,7 +137,7 @@ class Agent:
         if interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         request = interrupted_request(thread_id, snapshot.values.get("turn"), checked_context(context))
-        async with aclosing(self._runs.exclusive(request, self._runs.run(request, None))) as events:
+        async with aclosing(self._runs.run_locked(request, self._runs.run(request, None))) as events:
             async for event in events:
                 yield event
 
@@ -171,7 +171,7 @@ class Agent:
         thread is busy.
         """
         request = Request(thread_id, checked_context(context), {})
-        return self._runs.exclusive(request, self._asking_again(request, last), raises=True)
+        return self._runs.run_locked(request, self._asking_again(request, last), raises=True)
 
     async def _asking_again(self, request: Request, last: str | None) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
@@ -180,7 +180,7 @@ class Agent:
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
-        async with aclosing(self._runs.run(request, request.asking(asked.question))) as events:
+        async with aclosing(self._runs.run(request, request.graph_input(asked.question))) as events:
             async for event in events:
                 yield event
 

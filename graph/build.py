@@ -59,24 +59,37 @@ def build_graph(
     retry = retry_policies(retries)
     failed = {"ERROR": "failed"}
     graph = AgentGraphBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
-    graph.set_node_defaults(error_handler=_opaque(route_to_error))
-    graph.add_node("IDLE", _opaque(make_idle(parts_of)), destinations=failed)
-    # No retries: the search works without a rewrite, and the call that answers reports a broken model.
-    rewrite, without = _opaque(make_rewrite(parts_of)), _opaque(skip_rewrite)
-    graph.add_node("rewrite", rewrite, timeout=REWRITE_TIMEOUT, error_handler=without)
-    retrieve = _opaque(make_retrieve(parts_of, retries))
-    graph.add_node("RETRIEVING", retrieve, retry_policy=retry, timeout=SEARCH_TIMEOUT, destinations=failed)
+    graph.set_node_defaults(error_handler=_uninspected(route_to_error))
+    graph.add_node("IDLE", _uninspected(make_idle(parts_of)), destinations=failed)
+    graph.add_node(  # no retries: the search works without a rewrite, and the call that answers reports a broken model
+        "rewrite",
+        _uninspected(make_rewrite(parts_of)),
+        timeout=REWRITE_TIMEOUT,
+        error_handler=_uninspected(skip_rewrite),
+    )
+    graph.add_node(
+        "RETRIEVING",
+        _uninspected(make_retrieve(parts_of, retries)),
+        retry_policy=retry,
+        timeout=SEARCH_TIMEOUT,
+        destinations=failed,
+    )
     graph.add_node(
         "GENERATING",
-        _opaque(make_generate(parts_of, retries)),
+        _uninspected(make_generate(parts_of, retries)),
         retry_policy=retry,
         timeout=ANSWER_TIMEOUT,
-        error_handler=_opaque(make_fallback_handler(parts_of)),
+        error_handler=_uninspected(make_fallback_handler(parts_of)),
         destinations={**failed, "GENERATING": "fallback model"},
     )
-    tools = _opaque(make_tools(parts_of, retries))
-    graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH_TIMEOUT, destinations=failed)
-    graph.add_node("ERROR", _opaque(error), error_handler=_opaque(handle_error_node))
+    graph.add_node(
+        "tools",
+        _uninspected(make_tools(parts_of, retries)),
+        retry_policy=retry,
+        timeout=SEARCH_TIMEOUT,
+        destinations=failed,
+    )
+    graph.add_node("ERROR", _uninspected(error), error_handler=_uninspected(handle_error_node))
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
@@ -87,11 +100,11 @@ def build_graph(
     return graph
 
 
-def _opaque(step: Callable[..., Any]) -> Any:
-    """Wrap a node or an error handler, so that LangGraph does not inspect its code.
+def _uninspected(step: Callable[..., Any]) -> Any:
+    """A node or an error handler that LangGraph does not inspect.
 
     At each compilation LangGraph inspects the type hints and the bytecode of plain functions, to find input schemas and
-    subgraphs. Our nodes have neither, and the inspection takes half of the compilation time.
+    subgraphs. Our nodes have neither, and the inspection takes half of the compilation time. It skips a `partial`.
     """
     return partial(step)
 
@@ -145,19 +158,19 @@ def retry_policies(retries: RetrySettings) -> tuple[RetryPolicy, ...]:
     """
     timed = tuple(
         RetryPolicy(
-            initial_interval=seconds * retries.pace,
-            max_interval=seconds * retries.pace,
-            max_attempts=retries.attempts,
+            initial_interval=seconds * retries.time_scale,
+            max_interval=seconds * retries.time_scale,
+            max_attempts=retries.max_attempts,
             jitter=False,  # the user was told this number
             retry_on=partial(_asks_to_wait, retries, seconds),
         )
         for seconds in range(retries.max_requested_wait + 1)
     )
     unnamed = RetryPolicy(
-        initial_interval=retries.first * retries.pace,
-        max_interval=retries.longest * retries.pace,
-        max_attempts=retries.attempts,
-        jitter=retries.pace > 0,
+        initial_interval=retries.initial_interval * retries.time_scale,
+        max_interval=retries.max_interval * retries.time_scale,
+        max_attempts=retries.max_attempts,
+        jitter=retries.time_scale > 0,
         retry_on=retries.may_retry,
     )
     return (*timed, unnamed)
@@ -192,7 +205,7 @@ class AgentGraph(CompiledStateGraph[AgentState, Context, Any, AgentState]):
 
 
 class AgentGraphBuilder(StateGraph[AgentState, Context, InputState, AgentState]):
-    """LangGraph's builder, which compiles to a `AgentGraph`."""
+    """LangGraph's builder, which compiles to an `AgentGraph`."""
 
     def compile(self, *args: Any, **options: Any) -> AgentGraph:
         """As LangGraph's `compile`, with another class as the result."""
@@ -200,7 +213,7 @@ class AgentGraphBuilder(StateGraph[AgentState, Context, InputState, AgentState])
 
 
 class LockedAgentGraph(AgentGraph):
-    """A compiled machine whose runs and state updates hold the thread's lock, taken from `lock_of_thread`.
+    """A compiled graph whose runs and state updates hold the thread's lock, taken from `lock_of_thread`.
 
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
@@ -249,11 +262,11 @@ def _is_subgraph(config: RunnableConfig | None) -> bool:
     return bool(ensure_config(config).get("configurable", {}).get("checkpoint_ns"))
 
 
-def exclusive(graph: AgentGraph, lock_of_thread: LockOfThread) -> LockedAgentGraph:
+def with_thread_lock(graph: AgentGraph, lock_of_thread: LockOfThread) -> LockedAgentGraph:
     """A copy of the compiled graph that takes the thread's lock for each run and each state update."""
     return change_class(graph.copy(), LockedAgentGraph, lock_of_thread=lock_of_thread)
 
 
-def observed(graph: AgentGraph, observers: Sequence[BaseCallbackHandler]) -> AgentGraph:
+def with_callbacks(graph: AgentGraph, observers: Sequence[BaseCallbackHandler]) -> AgentGraph:
     """The graph with LangChain's callback handlers for each of its runs, besides those that a caller adds."""
     return graph.with_config(callbacks=list(observers)) if observers else graph

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import Field, WithJsonSchema, create_model
 
-from graph.build import RECURSION_LIMIT, AgentGraph, build_graph, observed
+from graph.build import RECURSION_LIMIT, AgentGraph, build_graph, with_callbacks
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered_profiles import Offer, offer_of
@@ -68,7 +68,7 @@ def make_graph() -> AgentGraph:
         offered = worker.submit(_offered).result()
     profiles, models, observers = offered
     graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
-    return observed(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
+    return with_callbacks(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
 
 
 def make_ingest_graph() -> Any:

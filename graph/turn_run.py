@@ -39,7 +39,7 @@ class Request:
     metadata: Mapping[str, Any]
     request_id: str = field(default_factory=new_id)
 
-    def asking(self, question: str, before: Sequence[AnyMessage] = ()) -> InputState:
+    def graph_input(self, question: str, before: Sequence[AnyMessage] = ()) -> InputState:
         """The input of a run that asks the question after the messages `before`."""
         asked = HumanMessage(id=self.request_id, content=question)
         return InputState(messages=[*before, asked], metadata=self.metadata)
@@ -96,11 +96,11 @@ class TurnRunner:
         self._graph = graph
         self._services = services
         self._memory = memory
-        self._build_forgetful = unsaved_graph
+        self._build_unsaved_graph = unsaved_graph
 
     @cached_property
-    def _forgetful(self) -> AgentGraph:
-        return self._build_forgetful()
+    def _unsaved_graph(self) -> AgentGraph:
+        return self._build_unsaved_graph()
 
     async def ask(
         self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
@@ -113,12 +113,12 @@ class TurnRunner:
         except UsageError as error:
             yield response_event(await self._failed(error, request))
             return
-        run = self.run(request, request.asking(question, before), stored=stored)
-        async with aclosing(self.exclusive(request, run) if stored else run) as events:
+        run = self.run(request, request.graph_input(question, before), stored=stored)
+        async with aclosing(self.run_locked(request, run) if stored else run) as events:
             async for event in events:
                 yield event
 
-    async def exclusive(self, request: Request, events: Events, *, raises: bool = False) -> Events:
+    async def run_locked(self, request: Request, events: Events, *, raises: bool = False) -> Events:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
 
         With `raises`, a memory that fails before the run begins raises `MemoryFailureError` instead.
@@ -139,15 +139,15 @@ class TurnRunner:
         if last is not None:
             yield last
 
-    async def run(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
+    async def run(self, request: Request, graph_input: InputState | None, *, stored: bool = True) -> Events:
         """Run the graph and yield its events. If the run ends without a response, the last event is an error response.
 
-        `given` is None to finish a turn that was interrupted. The caller holds the thread's lock, unless nothing is to
-        be `stored`.
+        `graph_input` is None to finish an interrupted turn. The caller holds the thread's lock, unless nothing is to be
+        `stored`.
         """
         last = None
         failure: AskbookError | None = None
-        steps = self._steps(request, given, stored=stored) if given else self._steps_left(request)
+        steps = self._steps(request, graph_input, stored=stored) if graph_input else self._resume(request)
         try:
             async with aclosing(steps) as events:
                 async for event in events:
@@ -164,7 +164,7 @@ class TurnRunner:
             failure = failure or AskbookError("api_error", "internal", message)
             yield response_event(await self._failed(failure, request))
 
-    async def _steps_left(self, request: Request) -> Events:
+    async def _resume(self, request: Request) -> Events:
         """Resume an interrupted run and yield its events.
 
         A checkpoint of an earlier version may have a node's writes without the next node (decision 165). Such a run
@@ -182,15 +182,15 @@ class TurnRunner:
                 async for event in events:
                     yield event
 
-    async def _steps(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
+    async def _steps(self, request: Request, graph_input: InputState | None, *, stored: bool = True) -> Events:
         """The events of the run's steps; the last one holds the response, if the run has given one."""
         values: Mapping[str, Any] = {}
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
         # a checkpointer.
         options: dict[str, Any] = {"durability": "sync"} if stored else {}
-        graph = self._graph if stored else self._forgetful
+        graph = self._graph if stored else self._unsaved_graph
         steps: Any = graph.astream(  # a generator, typed as an iterator
-            given,
+            graph_input,
             {**thread_config(request.thread_id), "recursion_limit": RECURSION_LIMIT},
             context=request.context,
             stream_mode=["custom", "values"],

@@ -125,8 +125,8 @@ class AnswerJudge:
         """
         retries = self._retries
         retry = RetryPolicy(
-            initial_interval=retries.first * retries.pace,
-            max_attempts=min(ATTEMPTS, retries.attempts),
+            initial_interval=retries.initial_interval * retries.time_scale,
+            max_attempts=min(ATTEMPTS, retries.max_attempts),
             jitter=False,
             # No retry when the service asks to wait, since the user would wait as well.
             retry_on=lambda failure: (

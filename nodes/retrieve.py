@@ -250,7 +250,7 @@ def make_tools(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -> A
         with translate_errors("tools", runtime, retries):
             emit_phase(runtime, "RETRIEVING", "tool_call_needed")
             info = runtime.execution_info  # absent when the node is called outside a graph, where nothing retries
-            attempt = info.node_attempt if info is not None else retries.attempts
+            attempt = info.node_attempt if info is not None else retries.max_attempts
             retried = partial(retries.tries_again, attempt=attempt)
             update = await _answer_calls(parts_of_run(runtime, parts_of), state, filter_of_run(runtime), retried)
             links = links_of(Passage.model_validate(passage) for passage in update["passages"])

@@ -158,15 +158,16 @@ class RetrySettings:
     """Limits on retries, in seconds.
 
     If a service requests a wait, the step waits exactly that long, or is not retried if the wait exceeds
-    `max_requested_wait` (a user at a terminal does not wait longer). Otherwise the interval doubles from `first` to
-    `longest`, plus a random jitter of up to `JITTER` seconds. `pace` scales every wait; tests use 0.
+    `max_requested_wait` (a user at a terminal does not wait longer). Otherwise the interval doubles from
+    `initial_interval` to `max_interval`, plus a random jitter of up to `JITTER` seconds. `time_scale` scales every
+    wait; tests use 0.
     """
 
-    attempts: int = 3
-    first: float = 0.5
-    longest: float = 8.0
+    max_attempts: int = 3
+    initial_interval: float = 0.5
+    max_interval: float = 8.0
     max_requested_wait: int = 30
-    pace: float = 1.0
+    time_scale: float = 1.0
 
     def may_retry(self, failure: BaseException) -> bool:
         """Whether the failure is marked retryable and names no wait beyond `max_requested_wait`."""
@@ -176,7 +177,7 @@ class RetrySettings:
 
     def tries_again(self, failure: BaseException, attempt: int) -> bool:
         """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
-        return attempt < self.attempts and self.may_retry(failure)
+        return attempt < self.max_attempts and self.may_retry(failure)
 
     def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
         """The wait after attempt number `attempt`, which counts from 1, in whole seconds.
@@ -188,8 +189,8 @@ class RetrySettings:
             return None
         if failure.requested_wait is not None:
             return failure.requested_wait
-        interval = min(self.longest, self.first * 2.0 ** (attempt - 1))
-        return math.ceil(interval * self.pace + (JITTER if self.pace > 0 else 0))
+        interval = min(self.max_interval, self.initial_interval * 2.0 ** (attempt - 1))
+        return math.ceil(interval * self.time_scale + (JITTER if self.time_scale > 0 else 0))
 
 
 JITTER: Final = 1.0  # seconds; LangGraph adds a random number from 0 to 1 to an interval with jitter
