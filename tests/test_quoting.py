@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer
+from rag.quoting.answerer import QuotingAnswerer, _readings
 from rag.text.english.speech_acts import shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
@@ -204,6 +204,40 @@ def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
     assert "A **node** is a process" in first
     before = [("What is a node?", without_markers(first))]
     assert "A **node** is a process" not in ask("Tell me more", before=before)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "follow_up", "wanted"),
+    [
+        ("What are the tools?", "- **colcon**: builds\n- **Gazebo**: simulates", "Explain the second one", "Gazebo"),
+        (
+            "Which engines are there?",
+            "| Engine | Speed |\n|---|---|\n| Gazebo | Slow |",
+            "Explain the last one",
+            "Gazebo",
+        ),
+        ("What is the difference between MuJoCo and Gazebo?", "Speed.", "What is the latter?", "Gazebo"),
+        (
+            "How do I install the key on macOS?",
+            "Run it.",
+            "and on Windows?",
+            "How do I install the key on ? and on Windows?",
+        ),
+        ("How do I add a key?", "Add it.", "How do I undo that?", "How do I remove a key?"),
+    ],
+)
+def test_a_follow_up_is_read_as_what_it_means(asked: str, said: str, follow_up: str, wanted: str) -> None:
+    whole, _ = next(_readings(follow_up, [AnsweredQuestion(asked, said)]))
+    assert wanted in whole
+    assert "one" not in whole.split()
+
+
+def test_an_entry_that_nobody_listed_is_not_explained() -> None:
+    assert ask("Explain the third one", before=[("What is a node?", "A node is a process.")]) == REFUSAL
+
+
+def test_a_follow_up_of_which_the_book_has_no_word_is_refused() -> None:
+    assert ask("How is its upholstery?", before=[("What is colcon?", "It builds.")]) == REFUSAL
 
 
 def test_follow_ups_in_a_row_are_read_with_the_question_that_names_the_subject() -> None:

@@ -78,15 +78,33 @@ SPOKEN_CODE: Final = re.compile(
     r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
 )
 # Openings of a question that continues the one before it.
-FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
+FOLLOW_UP: Final = re.compile(
+    r"\W*(?:and|but|or|so|also|what about|how about|why not|then|same)\b|"
+    r"\W*(?:und|oder|aber|et|mais|y|pero|e)\s|"  # the same in some other languages
+    # A question without a verb: "in TypeScript?"
+    r"\W*(?:on|in|for|with|without|under|from|to|at|by|as|via|when|if)(?: [^\s?]+){1,4} ?\?\W*$",
+    re.IGNORECASE,
+)
+# "What are the steps?", "More details please": a general noun behind it belongs to something named before.
+UNNAMED: Final = re.compile(r"\W*(?:what(?:['’]?s| is| are| was| were) the|(?:any |some )?more|any)\b", re.IGNORECASE)
 # A conjunction before a question that may be whole without it: "And what is a node?"
 CONJUNCTION: Final = re.compile(r"\W*(?:and|but|or|so|also|then)\b[\s,]*", re.IGNORECASE)
 # Words that stand for something said before.
 REFERS_BACK: Final = re.compile(
-    r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:it|its|they|them|their|those|these|this one|that one|which ones?|the same)\b|"
+    r"what(?:['’]?s| is) the default\W*$|"
     r"\b(?:use|make|create|need|exclude|include|share|write|add|remove|delete|start|stop|run|define|have|get|build|call|set|"
     r"choose|pick|open|close|show|change|test) one\b|"
-    r"\b(?:is|about|of|do|does|with|for|like|on|in|to|from|at|by|after|before|than|against|without) (?:that|this)\W*$",
+    r"\b(?:that|this)\W*$|"
+    r"\b(?:is|was|are|does|do|did|can|could|will|would|should|has|if|when|why) (?:that|this)\b"
+    r"(?! (?:\w+ )?(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki|project|"
+    r"error|message|warning|code|output)\b)",
+    re.IGNORECASE,
+)
+# "the second one", "the last of them", "the latter": an entry of what was said before.
+PLACES: Final = ("first", "second", "third", "fourth", "fifth")
+ORDINAL: Final = re.compile(
+    rf"\bthe (?:(?:{'|'.join(PLACES)}|last)(?: ones?\b| of (?:them|these|those)\b|(?=\W*$))|(?:former|latter)\b)",
     re.IGNORECASE,
 )
 
