@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer, _readings
+from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings
+from rag.quoting.blocks import NumberedPassage
+from rag.quoting.relevance import read
 from rag.text.english.speech_acts import shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
@@ -364,3 +366,13 @@ def test_a_follow_up_is_answered_by_what_was_quoted_with_the_earlier_answer() ->
     answered = ask("What is the default port?", ATLAS)
     assert "Set `PORT` to change it." in answered
     assert "Set `PORT` to change it." in ask("How do I change it?", ATLAS, [("What is the default port?", answered)])
+
+
+@pytest.mark.parametrize(
+    ("question", "first"), [("How do I paint a hull?", "sand"), ("Which paint has a hull?", "paint")]
+)
+def test_the_steps_before_the_best_one_come_before_it_in_a_how_to(question: str, first: str) -> None:
+    text = "Sand it:\n\n```\nsand\n```\n\nPaint the hull:\n\n```\npaint\n```\n"
+    reading = read(question, [NumberedPassage(1, "Hulls", text)], None)
+    sand, paint = reading.runs[0]
+    assert _ordered([paint, sand], [paint], reading)[0] is {"sand": sand, "paint": paint}[first]

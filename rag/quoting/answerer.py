@@ -302,14 +302,25 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by run in the order of their choice, then in the order of the text.
 
-    What stands before the first ones in their run is quoted behind them.
+    What stands before the first ones in their run is quoted behind them, except the steps and the code right before
+    them in an answer to a how-to: nobody takes the second step before the first.
     """
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
+    begin = first[0].place if first else 0
+    if reading.shape.steps and not reading.shape.definition:
+        steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
+        while begin - 1 in steps:
+            begin -= 1
 
     def place(block: QuoteBlock) -> tuple[int, bool, int]:
-        return runs.index(block.run), block.run == first[0].run and block.place < first[0].place, block.place
+        return runs.index(block.run), block.run == first[0].run and block.place < begin, block.place
 
     return sorted(chosen, key=place)
+
+
+def _is_step_beside(block: QuoteBlock, other: QuoteBlock) -> bool:
+    """Whether a block is steps or code of the other one's section."""
+    return block.form in ("code", "steps") and (block.run, block.section) == (other.run, other.section)
 
 
 def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
