@@ -27,7 +27,7 @@ from rag.quoting.blocks import (
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
 from rag.quoting.relevance import Reading, asks_same, read, share, sides
 from rag.text.english.directions import UNDO, undone
-from rag.text.english.phrases import NUMBERED_TITLE, PLATFORMS
+from rag.text.english.phrases import COPULA, NUMBERED_TITLE, PLATFORMS
 from rag.text.english.speech_acts import ORDINAL, PLACES, about_book, shape
 from rag.text.terms import refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
@@ -234,7 +234,10 @@ def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[
     A part is named by as many titles as tell its passage from the others.
     """
     number = passages[0].number
-    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
+    texts_of = [block for block in blocks(passages[0], 0) if block.form == "text"]
+    says = (place for place, block in enumerate(texts_of) if COPULA.search(block.text) and is_quotable(block))
+    begin = next(says, 0)  # before the first sentence there may be a version or badges
+    opening = texts_of[begin : begin + OPENING] if with_text else []
     said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
     texts = dict.fromkeys(" ".join(f"{flat(text)} [{number}]" for text in units) for units in said if units)
     pieces = [f"{text}\n\n" for text in texts]

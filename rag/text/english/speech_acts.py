@@ -111,7 +111,7 @@ ORDINAL: Final = re.compile(
 
 _THIS_BOOK: Final = (
     r"(?:this|the|your|that|these|those)(?: \w+)? "
-    r"(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki)"
+    r"(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki|project)"
 )
 _PARTS: Final = r"(?:chapters|parts|sections|pages|topics|subjects|contents)"
 _OVERVIEW: Final = r"(?:an? |the )?(?:(?:short|brief|quick) )?(?:overview|summary|introduction)"
@@ -122,12 +122,20 @@ _ABOUT_BOOK: Final = re.compile(
     rf"what can (?:i|you) (?:ask|learn|find|read)(?: \w+)?(?: (?:here|{_THIS_BOOK}))?|"
     rf"(?:(?:can|could) you )?(?:summari[sz]e|describe|introduce|explain) {_THIS_BOOK}|"
     rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?|"
-    rf"{_OVERVIEW} of {_THIS_BOOK}|"
+    rf"{_OVERVIEW}(?: of {_THIS_BOOK})?|"
     rf"(?:tell me )?about {_THIS_BOOK}|"
     # To the answerer, which knows nothing but the book:
     r"what can you (?:do|answer|explain|tell me|do for me|help(?: me)? with)|"
     r"what (?:do you know|are you able to answer|kind of questions can (?:i ask|you answer))(?: about)?|"
-    r"(?:how can you help(?: me)?|who are you|what are you)"
+    r"(?:how can you help(?: me)?|who are you|what are you)|"
+    # In some other languages:
+    r"(?:worum|um was) geht es (?:hier|in dies\w+ \w+)|wovon handelt dies\w+ \w+|"
+    r"(?:zusammenfassung|überblick)(?: dies\w+ \w+)?|fasse? (?:das|dies\w+) \w+ zusammen|"
+    r"de quoi (?:parle|traite|s['’]agit-il dans|s agit il dans) c\w+ \w+|résum\w+(?: (?:de )?c\w+ \w+)?|"
+    r"de qué (?:trata|habla) est\w+ \w+|resum\w+(?: (?:de )?est\w+ \w+)?|"
+    r"di (?:che )?cosa (?:parla|tratta) quest\w+ ?\w+|(?:riassunto|riassumi)(?: (?:di )?quest\w+ ?\w+)?|"
+    r"(?:do|de) que (?:trata|fala) est\w+ \w+|"
+    r"waar (?:gaat|handelt) (?:dit|deze) \w+ over|samenvatting(?: van (?:dit|deze) \w+)?"
 )
 _CONTENTS: Final = re.compile(
     r"(?:(?:show|give|list|print|tell)(?: me)? |what(?:['’]?s| is) )?(?:the |a )?"
@@ -135,7 +143,14 @@ _CONTENTS: Final = re.compile(
     rf"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?{_PARTS}(?: (?:of|in) {_THIS_BOOK})|"
     rf"(?:what|which) {_PARTS} are (?:there|covered)?(?: ?in {_THIS_BOOK})?|"
     rf"(?:what|which) {_PARTS} do(?:es)? {_THIS_BOOK} (?:have|cover|contain|include)|"
-    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )(?:all )?(?:the )?chapters"
+    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?chapters|"
+    rf"what(?:['’]?s| is) in {_THIS_BOOK}|"
+    # In some other languages:
+    r"(?:das )?inhaltsverzeichnis|welche (?:kapitel|themen) (?:gibt es|hat dies\w+ \w+)|"
+    r"(?:la )?table des matières|sommaire|quels sont les chapitres|"
+    r"(?:el )?índice|tabla de contenidos?|cuáles son los capítulos|"
+    r"(?:l['’])?indice|sommario|quali sono i capitoli|"
+    r"(?:o )?(?:índice|sumário)|quais são os capítulos|(?:de )?inhoudsopgave"
 )
 _MOST_WORDS: Final = 10  # of small talk; a longer message has content
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
