@@ -92,6 +92,7 @@ def read(
     texts = [f"{passage.title}\n{passage.text}" for passage in passages]
     wanted = with_abbreviations(terms(question), texts)
     if foreign:
+        own = in_language(language_of(written), own, follow_up, written)
         wanted = told_apart(in_language(language_of(written), wanted, question, written), question, everything)
     asked = shape(question)
     wanted, question = respelt_terms(wanted, question, texts, everything)

@@ -15,10 +15,10 @@ from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT
 from rag.text.vocabulary import (
     MIN_WEIGHT,
     SHORTEST,
+    asks_in,
     common_words,
     correct_spelling,
     is_common,
-    is_stop_word,
     rarity,
     stem,
     stem_in,
@@ -165,7 +165,7 @@ def in_language(language: str, wanted: list[Term], question: str, written: str) 
     for term in wanted:
         forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
         asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
-        if not asks and not is_stop_word(term.word.lower(), language):
+        if not asks and not asks_in(language, term.word.lower()):
             found.append(replace(term, forms=frozenset(forms)))
     return found or wanted
 
