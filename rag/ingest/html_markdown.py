@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from copy import copy
 from functools import cache
 from itertools import islice
@@ -13,6 +14,7 @@ from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
+from rag.ingest.mathml import linear
 from rag.ingest.tags import with_powers
 
 if TYPE_CHECKING:
@@ -188,10 +190,14 @@ def _is_mark(element: Tag) -> bool:
 
 
 def _typeset(formula: Tag) -> None:
-    """A formula as its TeX source, if the page has it."""
+    """A formula as its TeX source, if the page has it, or else as a line of text."""
     tex = formula.find("annotation", attrs={"encoding": "application/x-tex"})
-    if tex is not None:
-        formula.replace_with(f"${' '.join(tex.get_text().split())}$")
+    source = tex.get_text() if tex is not None else str(formula.get("alttext") or "")
+    if source.strip():
+        formula.replace_with(f"${' '.join(source.split())}$")
+    elif formula.name == "math":
+        with suppress(RecursionError):
+            formula.replace_with(linear(formula))
 
 
 def _flatten(element: Tag) -> None:
