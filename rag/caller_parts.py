@@ -94,10 +94,10 @@ def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatMo
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
     """The caller's embeddings as an `Embedder`. Texts beyond a cautious length are embedded in pieces."""
-    from rag.embedding.hosted import HostedEmbeddings, Kind, Wire
+    from rag.embedding.hosted import HostedEmbeddings, InputType, Wire
     from rag.embedding.hosted_errors import Service
 
-    def embed(texts: list[str], kind: Kind) -> Any:
+    def embed(texts: list[str], kind: InputType) -> Any:
         if kind == "search_document":
             return embeddings.embed_documents(texts)
         return [embeddings.embed_query(text) for text in texts]

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag.book import (
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Ranked
 
-Ranked = TypeVar("Ranked")
 _SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
 _TITLES: Final = ("title", "name", "source", "file_name")
 _URLS: Final = ("url", "link", "source", "file_path")
