@@ -15,8 +15,9 @@ from rag.books.book_settings import (
     source_memory,
     vector_cache,
 )
-from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder
+from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, own_name_of
 from rag.embedding.local import Bm25Encoder
+from rag.embedding.vector_cache import PassingVectors
 from rag.errors import UsageError
 from rag.ingest.book_sources import IngestOptions
 from rag.ingest.ingestion import Ingestion
@@ -55,7 +56,7 @@ def begin_ingestion(
         index=index_of(settings, name, profile, given),
         embedder=embedder,
         sparse=Bm25Encoder(),
-        vectors=vector_cache(settings),
+        vectors=PassingVectors() if given.embeddings and not own_name_of(given.embeddings) else vector_cache(settings),
         watch=watch,
         memory=source_memory(settings),
         closes_index=given.qdrant_client is None,
