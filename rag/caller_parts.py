@@ -70,8 +70,13 @@ NO_CALLER_PARTS: Final = CallerParts()
 
 def name_of(given: object) -> str:
     """The name of a LangChain model: its own if it has one, otherwise that of its class."""
+    return own_name_of(given) or type(given).__name__
+
+
+def own_name_of(given: object) -> str:
+    """The name that a LangChain model has itself, or "". Embeddings of one class without a name may differ."""
     names = (getattr(given, name, None) for name in _NAMES)
-    return next((name for name in names if isinstance(name, str) and name), type(given).__name__)
+    return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
@@ -105,8 +110,8 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     def connect(_model: str, _service: Service) -> Wire:
         return embed
 
-    own = type(embeddings).__name__
-    name = own if name_of(embeddings) == own else f"{own}:{name_of(embeddings)}"
+    own, model = type(embeddings).__name__, own_name_of(embeddings)
+    name = f"{own}:{model}" if model else own
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )
