@@ -202,7 +202,7 @@ def _failed(role: str, given: object, error: Exception) -> MemoryFailureError:
 
 
 class GivenDatabase:
-    """A `graph.memory.Database` over the caller's objects. Without a store, old turns are not archived.
+    """A `graph.database.Database` over the caller's objects. Without a store, old turns are not archived.
 
     Turns of one conversation queue within this process; a checkpointer has no lock against others.
     """

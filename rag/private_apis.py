@@ -102,8 +102,8 @@ def limit_exchanges(client: Any, seconds: float) -> Any:
     """Make a blocking client of httpx or httpx2 wait at most so long for an answer, its headers included. Returns it.
 
     The client's own timeout counts from byte to byte, and no hook is called before the headers are complete. There is
-    no public way (encode/httpx#1450): the transport has no parameter for the network backend of its pool. This wraps `_network_backend`, so
-    that the time between the last byte that was sent and every byte that is read has a limit.
+    no public way (encode/httpx#1450): the transport has no parameter for the network backend of its pool. This wraps
+    `_network_backend`, so that the time from the last byte sent to every byte read has a limit.
     """
     for transport in (client._transport, *client._mounts.values()):
         if transport is not None:
