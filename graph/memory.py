@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.conversations import conversation, summary
-from graph.database import Database, LocalDatabase, OtherStore, given_database
+from graph.database import Database, GivenStore, LocalDatabase, OtherStore, given_database
 from graph.memory_errors import broken_conversation
 from graph.storage import KEEP_TURNS, Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
@@ -25,14 +25,14 @@ from rag.system.process import need
 from rag.types import new_id
 
 if TYPE_CHECKING:
-    from graph.build import CompiledMachine, MachineBuilder
+    from graph.build import AgentGraph, AgentGraphBuilder
 
 WAIT_SECONDS: Final = 10.0
 _PAUSE: Final = 0.02  # seconds between the first two attempts at a lock that another process holds
 _BACKOFF: Final = 1.3  # growth of the pause, so that hundreds of waiting turns do not slow the database down
 _LONGEST: Final = 0.25  # seconds, the longest pause
 
-OnlyHere = Callable[[str], AbstractAsyncContextManager[bool]]
+ProcessLock = Callable[[str], AbstractAsyncContextManager[bool]]
 FILE: Final = "memory.sqlite"
 
 
@@ -61,7 +61,7 @@ class Memory:
         self.database = database
         self._locks = ThreadLocks(database.only_here, wait_seconds)
 
-    def compile(self, graph: MachineBuilder) -> CompiledMachine:
+    def compile(self, graph: AgentGraphBuilder) -> AgentGraph:
         """The graph compiled with this memory's checkpointer and store."""
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 
@@ -124,13 +124,14 @@ async def open_memory(
     options = options or MemoryOptions()
     if store is not None and not isinstance(store, BaseStore):
         raise UsageError(f"store must be a store of LangGraph, not of the class {type(store).__name__}.", code="given")
+    given = GivenStore(store) if store is not None else None
     if checkpointer is not None:
-        yield Memory(await given_database(checkpointer, store), options.wait_seconds)
+        yield Memory(await given_database(checkpointer, given), options.wait_seconds)
         return
     serde = serializers(options.key)
     async with _database(home, serde, options, persistent=persistent) as database:
         try:
-            yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
+            yield Memory(database if given is None else OtherStore(database, given), options.wait_seconds)
         finally:
             database.saver.closed = True
 
@@ -153,7 +154,7 @@ def _database(
 class ThreadLocks:
     """Turns of one process queue in their order of arrival. `only_here` locks a thread against other processes."""
 
-    def __init__(self, only_here: OnlyHere, seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, only_here: ProcessLock, seconds: float = WAIT_SECONDS) -> None:
         self._only_here = only_here
         self._seconds = seconds
         self._locks: dict[str, asyncio.Lock] = {}

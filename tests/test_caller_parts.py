@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.documents import Document
@@ -27,7 +28,7 @@ from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
-from rag.search.given_retriever import SeenPassages, chunk_of, score_of
+from rag.search.langchain_retriever import SeenChunkIndex, chunk_of, score_of
 from rag.search.retriever import as_retriever, document_of
 from rag.settings import Settings
 from state import Context
@@ -94,6 +95,22 @@ async def test_the_score_of_a_document_counts_and_the_threshold_too(settings: Se
         assert (refused.status, refused.fallback_reason) == ("fallback", "no_passage")
 
 
+async def test_a_document_with_half_a_character_or_an_impossible_page_is_cited_all_the_same(settings: Settings) -> None:
+    odd = Document(f"{TEETH.page_content} \ud83d", metadata={"title": "W\udc00", "page": 2**70})
+    async with open_agent(
+        settings, retriever=ListRetriever(documents=[odd]), model=ScriptedModel(script=[ANSWER])
+    ) as agent:
+        response = await agent.ask(QUESTION, thread_id="t")
+        (citation,) = response.citations
+        assert (citation.title, citation.page_number, citation.quote) == ("W\ufffd", None, TEETH.page_content)
+        assert (await agent.passages([citation.chunk_id]))[0]["text"] == f"{TEETH.page_content} \ufffd"
+
+
+def test_a_score_may_be_of_numpy_and_a_page_is_no_negative_number() -> None:
+    assert score_of({"score": np.float32(0.5)}) == 0.5
+    assert chunk_of(Document("x", metadata={"page": -1, "chunk_index": True})).page_number is None
+
+
 async def test_a_filter_applies_to_what_a_retriever_finds(settings: Settings) -> None:
     async with open_agent(settings, retriever=ListRetriever(documents=[TEETH])) as agent:
         found = await agent.ask(QUESTION, context=Context(filter="https://x.example/"))
@@ -112,7 +129,7 @@ async def test_a_follow_up_is_also_searched_in_its_context(settings: Settings) -
 
 async def test_the_failure_of_a_retriever_is_an_error_without_its_text(settings: Settings) -> None:
     retriever = ListRetriever(failure=RuntimeError("key-canary"))
-    async with open_agent(settings, retriever=retriever, patience=AT_ONCE) as agent:
+    async with open_agent(settings, retriever=retriever, retries=AT_ONCE) as agent:
         response = await agent.ask(QUESTION)
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("retrieval_error", "retriever")
@@ -124,7 +141,7 @@ async def test_a_retriever_that_returns_no_documents_is_an_error_of_the_retrieve
     settings: Settings, found: Any
 ) -> None:
     retriever = ListRetriever.model_construct(documents=found, failure=None, asked=[])
-    async with open_agent(settings, retriever=retriever, patience=AT_ONCE) as agent:
+    async with open_agent(settings, retriever=retriever, retries=AT_ONCE) as agent:
         error = (await agent.ask(QUESTION)).error
     assert error is not None
     assert (error.code, "Documents" in error.message) == ("retriever", True)
@@ -185,7 +202,7 @@ def test_only_an_anchor_of_a_page_is_taken_off_its_address(metadata: dict[str, s
 
 
 async def test_a_retriever_s_index_is_neither_searched_nor_filled() -> None:
-    index = SeenPassages("book")
+    index = SeenChunkIndex("book")
     assert (await index.info(), await index.entries(), await index.fetch(["none"])) == (None, [], [])
     with pytest.raises(UsageError):
         await index.search(lambda _: [[1.0]], lambda _: None, limit=1)
@@ -353,6 +370,18 @@ async def test_a_given_store_holds_the_archive_of_our_memory(settings: Settings)
         await agent.clear("t")
         assert not await store.asearch(namespace_of("t"))
     assert (settings.home / "memory.sqlite").exists()
+
+
+async def test_a_given_store_that_fails_is_a_memory_error(settings: Settings) -> None:
+    class Broken(InMemoryStore):
+        async def abatch(self, _ops: Any) -> Any:
+            raise RuntimeError("password=canary")
+
+    for checkpointer in (None, InMemorySaver()):
+        async with open_agent(settings, collection="book", checkpointer=checkpointer, store=Broken()) as agent:
+            assert (await agent.ask(QUESTION, thread_id="t")).status == "success"
+            with pytest.raises(MemoryFailureError, match="The Broken that was given raised RuntimeError"):
+                await agent.clear("t")
 
 
 async def test_a_given_checkpointer_is_pruned_if_it_can_be(settings: Settings, database_url: SecretStr) -> None:

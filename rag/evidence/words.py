@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
 from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, TITLES
@@ -27,18 +27,19 @@ _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
     r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
     rf"|{_DATE}|{_POWER_OF_TEN}"
+    r"|(?<![\w)\]}%°/.+−–-])(?P<sign>[−–-])(?=[$€£¥₹]?\d)"  # of -5; not of 2-5, a-5 and --5
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
 )
-_QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+_ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
+MINUS: Final = "−"  # the word of the sign of a number; that of a hyphen is "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token at `text[start:end]`, in code points.
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
@@ -85,7 +86,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _parts(raw):
+        parts = _numeral(raw) if raw[0].isdigit() else [(0, 1, MINUS)] if match["sign"] else _split(raw)
+        for left, right, word in parts:
             begin, stop = match.start() + left, match.start() + right
             digits = word[:1].isdigit()
             found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
@@ -96,8 +98,11 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     return tuple(found)
 
 
-def _parts(raw: str) -> list[tuple[int, int, str]]:
-    """The words of a match, each with its start and end in it."""
+_Parts = Sequence[tuple[int, int, str]]  # the words of a match of `_TOKEN`, each with its start and end in it
+
+
+def _numeral(raw: str) -> _Parts:
+    """The parts of a match that begins with a digit."""
     if _IS_DATE.fullmatch(raw):
         return _date(raw)
     if found := _IS_POWER_OF_TEN.fullmatch(raw):
@@ -106,7 +111,9 @@ def _parts(raw: str) -> list[tuple[int, int, str]]:
     return _split(raw)
 
 
-def _split(raw: str) -> list[tuple[int, int, str]]:
+@lru_cache(maxsize=50_000)
+def _split(raw: str) -> _Parts:
+    """The parts of a match that is no date and no power of ten."""
     word = raw.lower() if raw.isascii() else _plain(raw)
     if word[0].isdigit():
         return [(0, len(raw), _GROUPS.sub("", word))]
@@ -142,7 +149,7 @@ def _date(raw: str) -> list[tuple[int, int, str]]:
 
 def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
-    parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
+    parts = unicodedata.normalize("NFKD", raw.translate(_ONE_FORM).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
 
 

@@ -31,7 +31,7 @@ CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as m
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 EVERY: Final = 0.1  # seconds between two reports about a step
 
-Watch = Callable[[IngestProgress], None]
+OnStep = Callable[[IngestProgress], None]
 
 
 class _UnreadPageError(Exception):
@@ -62,7 +62,7 @@ class Ingestion:
         embedder: Embedder,
         sparse: SparseEncoder,
         vectors: VectorCache,
-        watch: Watch | None = None,
+        watch: OnStep | None = None,
         closes_index: bool = False,
         memory: SourceMemory | None = None,
     ) -> None:

@@ -40,10 +40,10 @@ _GONE: Final = frozenset({401, 403, 404, 410})
 _HINT: Final = "Give the address of a page or of a folder of a site, such as https://example.org/docs/."
 
 
-Watch = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
+OnPage = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
 
 
-def crawl(address: str, folder: Path, *, selection: Selection, watch: Watch | None = None) -> SourceFiles:
+def crawl(address: str, folder: Path, *, selection: Selection, watch: OnPage | None = None) -> SourceFiles:
     """The pages of a site, by the address of a page or of a sitemap. Raises `UsageError` if it cannot be read."""
     need("bs4", "html", "Reading a site")
     need("defusedxml", "html", "Reading a site")
@@ -65,7 +65,7 @@ class _Crawl:
     address: str
     folder: Path
     selection: Selection
-    watch: Watch | None
+    watch: OnPage | None
     scope: SiteScope = field(init=False)
     name: str = field(init=False)
     is_list: bool = field(init=False)

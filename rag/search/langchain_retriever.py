@@ -1,4 +1,4 @@
-"""A caller's LangChain retriever as a `Searcher`: its documents become numbered passages that can be cited."""
+"""A caller's LangChain retriever as a `Retriever`: its documents become numbered passages that can be cited."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag.book import (
     Candidate,
     Chunk,
-    Found,
     IndexEntry,
     IndexInfo,
     Leg,
     Matches,
     Point,
+    SearchFilter,
+    SearchResult,
     Trace,
-    Where,
     page_and_anchor,
     titles_above,
 )
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
-from rag.search.retriever import gated, retrieval_of
+from rag.search.retriever import chunk_outcomes, retrieval_of
 from rag.types import AnsweredQuestion
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Ranked
 
-Ranked = TypeVar("Ranked")
+_LARGEST: Final = 2**31 - 1  # page or index
 _SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
 _TITLES: Final = ("title", "name", "source", "file_name")
 _URLS: Final = ("url", "link", "source", "file_path")
@@ -47,8 +48,8 @@ _REMEMBERED: Final = 5_000  # passages; the last ones that were found
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class GivenRetriever:
-    """A `rag.ports.Searcher` over a LangChain retriever.
+class LangChainRetriever:
+    """A `rag.ports.Retriever` over a LangChain retriever.
 
     A document's score is the number from 0 to 1 in its metadata, if it has one, otherwise the cosine of the vectors
     that `embedder` makes of it and the question. The threshold compares with it. The retriever's order stays. In a
@@ -57,7 +58,7 @@ class GivenRetriever:
 
     retriever: BaseRetriever
     embedder: Embedder
-    seen: SeenPassages
+    seen: SeenChunkIndex
     tool_name: str
 
     async def retrieve(
@@ -66,18 +67,18 @@ class GivenRetriever:
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,  # noqa: ARG002  # a retriever does not say what stands beside a document
-    ) -> Found:
-        """As `rag.ports.Searcher.retrieve`. Raises `RetrievalError` when the retriever fails."""
+    ) -> SearchResult:
+        """As `rag.ports.Retriever.retrieve`. Raises `RetrievalError` when the retriever fails."""
         started = time.perf_counter()
         texts = queries_of(question, history, rewrite)
         lists = await asyncio.gather(*(self._ask(text) for _, text in texts))
         chunks = {chunk.id: (chunk, score) for chunk, score in interleaved(lists) if _matches(chunk, where)}
         scores = await self._scores(question, list(chunks.values()))
-        outcomes = gated([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
+        outcomes = chunk_outcomes([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
         candidates = [
             Candidate(chunk.id, chunk.title, chunk.heading, score, (score,), 0.0, outcome)
             for (chunk, _), score, outcome in zip(chunks.values(), scores, outcomes, strict=True)
@@ -88,7 +89,7 @@ class GivenRetriever:
         retrieval = retrieval_of(self.tool_name, question, where, passages, len(candidates), started)
         kinds, queries = zip(*texts, strict=True)
         trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
-        return Found(passages, retrieval, trace)
+        return SearchResult(passages, retrieval, trace)
 
     async def words(self) -> Collection[str]:
         """Empty: a retriever does not tell the words of its book."""
@@ -129,10 +130,10 @@ def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[t
 
 def chunk_of(document: Document) -> Chunk:
     """The document as a chunk. Its metadata may use the names of LangChain's loaders and of langchain-qdrant."""
-    data, text = document.metadata, document.page_content
+    data, text = document.metadata, unicode_of(document.page_content)
     title, heading, address = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
     url, anchor = page_and_anchor(address)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(text.encode()).hexdigest()
     linked, linked_anchor = page_and_anchor(_first(data, ("link",)))  # as the documents of `as_retriever` have it
     page, index = data.get("page_number", data.get("page")), data.get("chunk_index")
     return Chunk(
@@ -145,10 +146,10 @@ def chunk_of(document: Document) -> Chunk:
         anchor=_first(data, ("anchor",)) or anchor or (linked_anchor if linked == url else ""),
         source=_first(data, ("source",)),
         source_file_path=_first(data, ("source_file_path", "file_path", "source")),
-        chunk_index=index if isinstance(index, int) else 0,
+        chunk_index=_whole(index) or 0,
         sha256=digest,
         chapter=_first(data, ("chapter",)) or None,
-        page_number=page if isinstance(page, int) else None,
+        page_number=_whole(page),
     )
 
 
@@ -159,22 +160,32 @@ def score_of(metadata: Mapping[str, Any]) -> float | None:
     (0.7, None)
     """
     values = (metadata.get(name) for name in _SCORES)
-    return next((float(v) for v in values if isinstance(v, int | float) and 0 <= v <= 1), None)
+    numbers = (float(v) for v in values if isinstance(v, Real))  # also those of numpy
+    return next((v for v in numbers if 0 <= v <= 1), None)
+
+
+def unicode_of(text: str) -> str:
+    """The text with � for halves of characters, which readers of PDFs leave and which nothing can store."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST else None
 
 
 def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
     values = (data.get(name) for name in names)
-    return next((str(value) for value in values if isinstance(value, str | UUID) and str(value)), "")
+    return next((unicode_of(str(value)) for value in values if isinstance(value, str | UUID) and str(value)), "")
 
 
-def _matches(chunk: Chunk, where: Where | None) -> bool:
+def _matches(chunk: Chunk, where: SearchFilter | None) -> bool:
     """Whether the chunk passes the caller's filter, which the retriever does not know."""
     wanted = asdict(where) if where else {}
     values = {name: getattr(chunk, "link" if field == "url" else field) for name, field in FILTERS.items()}
     return all(str(value or "").startswith(wanted.get(name, "")) for name, value in values.items())
 
 
-class SeenPassages:
+class SeenChunkIndex:
     """A `rag.ports.ChunkIndex` that knows only what a caller's retriever has found in this process."""
 
     def __init__(self, collection: str) -> None:
@@ -201,7 +212,7 @@ class SeenPassages:
         rank: Callable[[Matches], Ranked],  # noqa: ARG002
         *,
         limit: int,  # noqa: ARG002
-        where: Where | None = None,  # noqa: ARG002
+        where: SearchFilter | None = None,  # noqa: ARG002
     ) -> Ranked:
         raise _no_index()
 
