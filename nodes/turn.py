@@ -27,6 +27,7 @@ from rag.ports import Parts, PartsOf
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
+_WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
 Update = dict[str, Any]
 
 
@@ -96,10 +97,12 @@ def has_new_question(state: AgentState) -> bool:
 def context_of(runtime: Runtime[Context]) -> Context:
     """The options of the run; all are unset when the caller sent none.
 
-    LangGraph makes a `Context` of a mapping, and passes on anything else as it is. Raises `UsageError` for that.
+    LangGraph makes a `Context` of a mapping, and passes on anything else as it is. Raises `UsageError` for that. But a
+    graph around this one passes on a context of its own kind, which is not meant for this one.
     """
     context: object = runtime.context
-    if context is None:
+    info = runtime.execution_info
+    if context is None or (not isinstance(context, Context) and info is not None and _WITHIN in info.checkpoint_ns):
         return Context()
     if not isinstance(context, Context):
         hint = "Give a Context, or a mapping of its fields."
