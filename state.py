@@ -17,7 +17,7 @@ from langgraph.graph.message import add_messages
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
-from rag.types import CitationStyle, GroundingMode, Past, Phase
+from rag.types import ArchiveSummary, CitationStyle, GroundingMode, Phase
 
 __all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
 
@@ -137,7 +137,7 @@ class AgentState(InputState, total=False):
 
     phase: Phase
     turn_number: int
-    past: Past | None
+    past: ArchiveSummary | None
     aside: list[dict[str, Any]] | None
     turn: Turn | None
     passages: list[dict[str, Any]]

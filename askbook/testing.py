@@ -25,11 +25,11 @@ from nodes.error import error
 from nodes.generate import make_generate
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve, make_rewrite, make_tools
-from rag.book import Found, Trace, Where
+from rag.book import SearchFilter, SearchResult, Trace
 from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts, PartsOf
 from rag.profiles.profile import Profile, load_profile
-from rag.search.given_retriever import SeenPassages
+from rag.search.langchain_retriever import SeenChunkIndex
 from rag.text.terms import Term, keys, terms
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
@@ -166,12 +166,12 @@ class MemoryIndex:
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),  # noqa: ARG002
         rewrite: str = "",  # noqa: ARG002
         neighbours: int = 0,  # noqa: ARG002
-    ) -> Found:
-        """As `rag.ports.Searcher.retrieve`, without contexts, rewrites and neighbours."""
+    ) -> SearchResult:
+        """As `rag.ports.Retriever.retrieve`, without contexts, rewrites and neighbours."""
         self.asked.append(question)
         wanted = terms(question)
         scored = [
@@ -190,7 +190,7 @@ class MemoryIndex:
             avg_similarity=sum(one.score for one in found) / len(found) if found else 0.0,
             retrieval_time_ms=0.0,
         )
-        return Found(found, retrieval, Trace((question,), ("question",), (1.0,), ("words",), threshold, ()))
+        return SearchResult(found, retrieval, Trace((question,), ("question",), (1.0,), ("words",), threshold, ()))
 
 
 def _share(wanted: Sequence[Term], found: frozenset[str]) -> float:
@@ -210,7 +210,7 @@ class ScriptedServices:
 
     @property
     def index(self) -> ChunkIndex:
-        return SeenPassages("book")
+        return SeenChunkIndex("book")
 
     def parts(self, profile: str | None) -> Parts:  # noqa: ARG002
         """The same parts for every name."""

@@ -21,7 +21,7 @@ from typing import Final
 
 from bench.claims_data import answers
 from bench.table import Row
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.evidence.verdict import check
 from rag.text.sentences import sentence_spans
 from rag.types import Standing
@@ -57,7 +57,7 @@ def shown_in_strict(books: Path, suffix: str = "") -> str:
     number = lost = marked = sentences = 0
     for answer in answers(f"natural{suffix}.jsonl", books):
         passages = [chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
-        manner = Manner(refusal=REFUSAL, question=answer.question, footer="none", mode="strict")
+        manner = AnswerOptions(refusal=REFUSAL, question=answer.question, footer="none", mode="strict")
         writer = AnswerWriter(passages, manner)
         writer.feed(answer.answer)
         writer.close()

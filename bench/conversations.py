@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bench.product import open_book, start
 from rag.conversation.turns import history, messages_from_json
 from rag.evaluation.dataset import json_lines
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion
 
 K: Final = 5
@@ -71,7 +71,7 @@ def write_pages(folder: Path, pages: Path) -> None:
 
 
 async def measure(
-    retriever: Retriever, turn: Turn, question: str, past: Sequence[AnsweredQuestion], rewrite: str = ""
+    retriever: HybridRetriever, turn: Turn, question: str, past: Sequence[AnsweredQuestion], rewrite: str = ""
 ) -> tuple[float, float]:
     """Recall and nDCG with binary gains of the first `K` passages."""
     found = await retriever.retrieve(question, k=CHUNKS, threshold=0.0, history=past, rewrite=rewrite)

@@ -22,8 +22,8 @@ import numpy as np
 from bench.claims import BESIDE, RELATIONAL, TRUE
 from bench.claims_data import LabelledAnswer, LabelledClaim, answers
 from bench.logistic import Floats, fit_logistic
+from rag.evidence.analyzed_text import read
 from rag.evidence.doubts import BIAS, WEIGHTS, signals
-from rag.evidence.reading import read
 from rag.evidence.verdict import SCATTERED, check, claim_of
 from rag.evidence.word_contexts import Sources, WordContexts
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.claims_data import LabelledAnswer, answers
-from nodes.judge import TIMEOUT, ReplyListener
+from nodes.judge import TIMEOUT, JudgeReplySink
 from nodes.model_call import ModelRequest, call_model
-from rag.answer.judging import Claim, JudgingForm
+from rag.answer.judge_prompt import Claim, JudgePrompt
 from rag.errors import AskbookError
 from rag.ports import Parts
 from rag.services import open_services
@@ -57,11 +57,11 @@ def sample(books: Path, count: int) -> list[Labelled]:
 async def ask(parts: Parts, answer: LabelledAnswer, claims: Sequence[Claim]) -> dict[int, bool] | None:
     """The model's verdicts on claims of one answer; None where the call failed, was too slow or gave none."""
     passages = {place: chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)}
-    form = JudgingForm(claims, passages, "00")
+    form = JudgePrompt(claims, passages, "00")
     try:
         length = parts.profile.model.max_tokens or 0
         request = ModelRequest(form.prompt, length, False, parts.model_name)
-        message = await asyncio.wait_for(call_model(parts, request, ReplyListener(form)), TIMEOUT)
+        message = await asyncio.wait_for(call_model(parts, request, JudgeReplySink(form)), TIMEOUT)
     except (AskbookError, TimeoutError) as failure:
         print(f"{answer.id}: {str(failure) or 'no reply in time'}")
         return None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.product import open_book, start
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion
 
 DRAWS: Final = 4
@@ -37,7 +37,7 @@ class Label:
     chapter: int
 
 
-async def chapter(retriever: Retriever, question: str, past: list[AnsweredQuestion]) -> tuple[int, str]:
+async def chapter(retriever: HybridRetriever, question: str, past: list[AnsweredQuestion]) -> tuple[int, str]:
     """The chapter of the first passage, a number at the start of its folder's name, and the passage's text."""
     found = await retriever.retrieve(question, k=1, threshold=0.0, history=past)
     first = found.passages[0]

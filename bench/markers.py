@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.text.markup import parse
 
 MEGABYTE = 1_000_000
@@ -29,7 +29,7 @@ def cost(work: Callable[[], object]) -> float:
 
 
 def write(text: str, step: int) -> AnswerWriter:
-    writer = AnswerWriter([], Manner("No."))
+    writer = AnswerWriter([], AnswerOptions("No."))
     for begin in range(0, len(text), step):
         writer.feed(text[begin : begin + step])
     writer.close()

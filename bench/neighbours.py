@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.product import open_book, start
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.types import Passage
 
 
@@ -24,7 +24,7 @@ def holds(passages: list[Passage], keywords: list[str]) -> list[bool]:
     return [keyword.lower() in text for keyword in keywords]
 
 
-async def row(retriever: Retriever, questions: list[dict[str, Any]], k: int, neighbours: int) -> None:
+async def row(retriever: HybridRetriever, questions: list[dict[str, Any]], k: int, neighbours: int) -> None:
     shares, whole, length, count = 0.0, 0, 0, 0
     for question in questions:
         found = await retriever.retrieve(question["query"], k=k, threshold=0.2, neighbours=neighbours)

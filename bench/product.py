@@ -11,20 +11,20 @@ from typing import Final
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from tests.ingesting import ingest
 
 BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-native": "react-native/docs"}  # folders
 
 
-async def open_book(source: Path, home: Path, collection: str) -> Retriever:
+async def open_book(source: Path, home: Path, collection: str) -> HybridRetriever:
     """The retriever over a folder of pages, which is first ingested into the index in `home` as far as needed."""
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     index = open_index(home=home, collection=collection)
     await ingest(
         [source], index=index, embedder=embedder, sparse=sparse, vectors=SqliteVectorCache(home / "vectors.sqlite")
     )
-    return Retriever(embedder, sparse, index)
+    return HybridRetriever(embedder, sparse, index)
 
 
 def start(run: Callable[[Path, Path], Awaitable[None]], description: str | None) -> None:

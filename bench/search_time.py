@@ -34,7 +34,7 @@ from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.edge import EdgeIndex
 from rag.index.points import DENSE, SPARSE
 from rag.search.ranking import contexts
-from rag.search.retriever import DEPTH, Retriever
+from rag.search.retriever import DEPTH, HybridRetriever
 from rag.types import AnsweredQuestion
 
 WORDS: Final = 20_000  # of the synthetic vocabulary
@@ -115,7 +115,7 @@ async def measure(
     rows = np.zeros((TIMES, 2, 4))
     for number in range(TIMES):
         timed = TimedEmbedder(embedder)
-        retriever = Retriever(timed, sparse, index)  # type: ignore[arg-type]  # only what a search needs
+        retriever = HybridRetriever(timed, sparse, index)  # type: ignore[arg-type]  # only what a search needs
         for turn in range(number, number + 3):
             if turn % 3 == 0:
                 began = now()

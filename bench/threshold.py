@@ -17,14 +17,14 @@ from typing import Any, Final
 import numpy as np
 
 from bench.product import BOOKS, open_book, start
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 
 TITLES: Final = ("physical-ai", "rust")
 THRESHOLDS: Final = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 K: Final = 5
 
 
-async def best(retriever: Retriever, question: str, page: str | None = None) -> float | None:
+async def best(retriever: HybridRetriever, question: str, page: str | None = None) -> float | None:
     """The largest score among the first passages, of any page or of `page`; None when there is none."""
     found = await retriever.retrieve(question, k=K, threshold=0.0)
     places = [(p.source_file_path, p.source_file_path.rpartition("/")[2], p.score) for p in found.passages]

@@ -27,8 +27,8 @@ from bench.model_server import KEY, ScriptedModel, model_server
 from bench.questions import QUESTIONS
 from bench.table import Row, print_table
 from graph.agent import Agent, open_agent
-from rag.book import Found
-from rag.ports import Searcher
+from rag.book import SearchResult
+from rag.ports import Retriever
 from rag.settings import Settings
 
 AROUND: Final = 5  # turns on each side of a turn that a figure is about
@@ -37,12 +37,12 @@ AROUND: Final = 5  # turns on each side of a turn that a figure is about
 class RememberedSearch:
     """The searches of a retriever, made once for each question; `seconds` of those that were made."""
 
-    def __init__(self, inner: Searcher) -> None:
+    def __init__(self, inner: Retriever) -> None:
         self.inner = inner
         self.seconds: list[float] = []
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, SearchResult] = {}
 
-    async def retrieve(self, question: str, **options: Any) -> Found:
+    async def retrieve(self, question: str, **options: Any) -> SearchResult:
         if question not in self._found:
             began = time.perf_counter()
             self._found[question] = await self.inner.retrieve(question, **options)

@@ -67,25 +67,32 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     """The model's rewrite of the query if the profile wants one, else empty. If there is none, a line says why."""
     if not past:  # spares the imports of a model call
         return ""
-    from nodes.error import as_failure
-    from nodes.retrieve import REWRITE_SECONDS, ask_rewrite, no_rewrite, rewrite_prompt, wants_rewrite, written_in
+    from nodes.error import to_askbook_error
+    from nodes.retrieve import (
+        REWRITE_SECONDS,
+        ask_rewrite,
+        no_rewrite_notice,
+        rewrite_of,
+        rewrite_prompt,
+        wants_rewrite,
+    )
 
     if not wants_rewrite(parts, past):
         return ""
 
     prompt = rewrite_prompt(parts.profile, query, past)
     if not prompt:
-        say(no_rewrite("no_room"))
+        say(no_rewrite_notice("no_room"))
         return ""
     try:
         async with asyncio.timeout(REWRITE_SECONDS):
             message = await ask_rewrite(parts, prompt, parts.model_name)
     except (AskbookError, TimeoutError) as failure:
-        say(no_rewrite(as_failure(failure, "rewrite").code))
+        say(no_rewrite_notice(to_askbook_error(failure, "rewrite").code))
         return ""
-    written = written_in(message)
+    written = rewrite_of(message)
     if not written:
-        say(no_rewrite("no_question"))
+        say(no_rewrite_notice("no_question"))
     return written
 
 

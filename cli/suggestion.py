@@ -61,11 +61,11 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
     """
     from rag.embedding.local import OnnxEmbeddings
     from rag.quoting.answerer import REFUSAL, QuotingAnswerer
-    from rag.search.retriever import Retriever
+    from rag.search.retriever import HybridRetriever
 
     chunks = await _sample(index)
     local = embedder if isinstance(embedder, OnnxEmbeddings) else None  # a hosted model would bill every block
-    answerer, retriever = QuotingAnswerer(local), Retriever(embedder, sparse, index)
+    answerer, retriever = QuotingAnswerer(local), HybridRetriever(embedder, sparse, index)
     answered: list[str] = []
     for question, chunk in list(_candidates(chunks))[:TRIED]:
         if len(answered) == most:

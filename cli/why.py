@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.terminal import clipped, counted, in_line, printable
-from rag.types import Grounding, Opinion, Response
+from rag.types import Grounding, JudgeTotals, Response
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
     if response.fallback_reason == "smalltalk":
         if response.llm_calls:
             return "The model took this for small talk: its answer only greets or thanks."
-        return "This was taken for small talk, so the book was not asked."
+        return "This was taken for small talk, so the book was not searched."
     if response.fallback_reason == "no_passage":
         return _nothing_found(trace, threshold)
     best = max(response.retrieved_chunks, key=lambda chunk: chunk.score, default=None)
@@ -191,7 +191,7 @@ def checked_line(grounding: Grounding) -> str:
     return counts + f"{grounding.unconfirmed} unconfirmed, {grounding.removed} removed"
 
 
-def judged_line(judge: Opinion) -> str:
+def judged_line(judge: JudgeTotals) -> str:
     """For example "gpt-4o: 2 calls, 5 sentences, 4 confirmed, 1 rejected, 812 ms"."""
     if not judge.calls:
         return f"{judge.model}: no call, since nothing was doubtful"

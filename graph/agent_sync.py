@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot, StateUpdate
 
 from graph.agent import Agent, open_agent
-from graph.build import ExclusiveGraph
+from graph.build import LockedAgentGraph
 from graph.private_apis import change_class
 from rag.errors import UsageError
 from rag.settings import Settings
@@ -121,7 +121,7 @@ class BackgroundLoop(Generic[OpenedT]):
         return UsageError("The agent was opened in another process.", code="forked", hint=hint)
 
 
-class BlockingGraph(ExclusiveGraph):
+class BlockingGraph(LockedAgentGraph):
     """The compiled graph with LangGraph's synchronous methods, which run it in the agent's background loop.
 
     Its asynchronous methods belong to that loop and must not be called from another.

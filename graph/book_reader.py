@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.books.book_settings import MANUAL
-from rag.caller_parts import Given
+from rag.caller_parts import CallerParts
 from rag.profiles.profile import profile_of
 from rag.services import LiveServices
 from rag.settings import Settings
@@ -22,7 +22,7 @@ async def read_book(
     settings: Settings,
     profile_name: str,
     services: LiveServices,
-    given: Given,
+    caller_parts: CallerParts,
     sources: Sequence[Path | str],
     options: IngestOptions,
     collection: str | None,
@@ -45,10 +45,10 @@ async def read_book(
         sources,
         options,
         collection=collection or (None if current == MANUAL else current),
-        given=given,
+        caller_parts=caller_parts,
         watch=told,
     )
     report = await ingestion.run()
     if current == MANUAL and collection is None and not options.dry_run:
-        await services.turn_to(report.collection)
+        await services.switch_collection(report.collection)
     return report

@@ -11,19 +11,19 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 
 from graph.memory_errors import broken_conversation
-from graph.storage import KeptSaver, border, thread_config
+from graph.storage import PruningSaver, border, thread_config
 from graph.stored_form import check_turns
-from nodes.archive import NOTHING, WINDOW, get_blocks, without_block
+from nodes.archive import EMPTY_ARCHIVE, WINDOW, get_blocks, without_block
 from rag.conversation.turns import is_recorded, next_number, set_aside, transcript, turns, unknown_thread, with_aside
 from rag.errors import AskbookError, UsageError
-from rag.types import Past, new_id
+from rag.types import ArchiveSummary, new_id
 from state import EMPTY_TURN
 
 if TYPE_CHECKING:
-    from graph.build import CompiledMachine
+    from graph.build import AgentGraph
 
 
-class Asked(NamedTuple):
+class RemovedQuestion(NamedTuple):
     """A question with the id and the metadata of its request."""
 
     question: str
@@ -41,7 +41,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
     return None
 
 
-async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str) -> dict[str, Any] | None:
+async def conversation(saver: PruningSaver, store: BaseStore | None, thread_id: str) -> dict[str, Any] | None:
     """A stored conversation in the format of `rag.conversation.turns`; None when there is none.
 
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
@@ -61,7 +61,7 @@ async def conversation(saver: KeptSaver, store: BaseStore | None, thread_id: str
         return transcript(thread_id, finished, updated_at) | rest
 
 
-async def summary(saver: KeptSaver, thread_id: str) -> dict[str, Any] | None:
+async def summary(saver: PruningSaver, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
 
     `collections` are the books of the turns that are not archived, the newest last. `profile` is the one that answered
@@ -98,7 +98,7 @@ def _books(finished: Sequence[Mapping[str, Any]], turn: object) -> list[str]:
 
 @contextmanager
 def _damage_told(thread_id: str, place: str) -> Iterator[None]:
-    """Turn what damaged data raise in the block into `MemoryFailureError`: they can have any form."""
+    """Turn every exception that damaged data cause in the block into `MemoryFailureError`."""
     try:
         with border(place):
             yield
@@ -108,7 +108,7 @@ def _damage_told(thread_id: str, place: str) -> Iterator[None]:
         raise broken_conversation(thread_id, place) from error
 
 
-async def _newest(saver: KeptSaver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
+async def _newest(saver: PruningSaver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
     stored = await saver.aget_tuple(thread_config(thread_id))
     return (stored.checkpoint["channel_values"], stored.checkpoint["ts"]) if stored else None
 
@@ -118,20 +118,20 @@ def _messages(values: Mapping[str, Any]) -> list[AnyMessage]:
     return with_aside(values.get("messages", []), values.get("aside"))
 
 
-def _past(values: Mapping[str, Any]) -> Past:
-    return values.get("past") or NOTHING
+def _past(values: Mapping[str, Any]) -> ArchiveSummary:
+    return values.get("past") or EMPTY_ARCHIVE
 
 
-async def take_back(
-    graph: CompiledMachine,
-    saver: KeptSaver,
+async def remove_last_turn(
+    graph: AgentGraph,
+    saver: PruningSaver,
     store: BaseStore | None,
     thread_id: str,
     *,
     check: Callable[[str], object] = str,
     meant: str | None = None,
     keep: bool = False,
-) -> Asked | None:
+) -> RemovedQuestion | None:
     """Remove the last question and its answer, if it has one. Returns what was asked, or None when there is none.
 
     `check` gets the question first; when it raises, nothing is removed. With `keep` the turn is set aside in the state,
@@ -162,7 +162,7 @@ async def take_back(
     return asked
 
 
-def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[str, Any]) -> Asked:
+def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[str, Any]) -> RemovedQuestion:
     """The request of a question: from the record of its answer, from its open turn, or as the run was given it."""
     records: list[Any] = [message.response_metadata for message in later if is_recorded(message)]
     turn = values.get("turn")
@@ -170,7 +170,7 @@ def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[st
         records.append(turn)
     record = next(iter(records), {"metadata": values.get("metadata")})
     metadata, request_id = record.get("metadata"), record.get("request_id")
-    return Asked(
+    return RemovedQuestion(
         question.text,
         request_id if isinstance(request_id, str) else question.id or new_id(),
         metadata if isinstance(metadata, dict) else {},
@@ -178,8 +178,12 @@ def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[st
 
 
 async def _with_older_turns(
-    saver: KeptSaver, store: BaseStore | None, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
-) -> tuple[list[BaseMessage], Past]:
+    saver: PruningSaver,
+    store: BaseStore | None,
+    thread_id: str,
+    values: Mapping[str, Any],
+    messages: Sequence[AnyMessage],
+) -> tuple[list[BaseMessage], ArchiveSummary]:
     """The messages, preceded by the newest archived block when they are fewer turns than a prompt sees.
 
     The block stays in the archive, where its number is above the count in `past`, so the next block overwrites it.

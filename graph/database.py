@@ -22,7 +22,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.store.base import BaseStore, Op, PutOp, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from graph.storage import RESTS, KeptSaver, outdated
+from graph.storage import RESTS, PruningSaver, outdated
 from nodes.archive import namespace_of
 from rag.errors import AskbookError, MemoryFailureError, UsageError
 
@@ -36,7 +36,7 @@ class Database(Protocol):
         ...
 
     @property
-    def saver(self) -> KeptSaver: ...
+    def saver(self) -> PruningSaver: ...
 
     @property
     def store(self) -> BaseStore | None:
@@ -60,7 +60,7 @@ class Database(Protocol):
         ...
 
 
-class LocalSaver(KeptSaver, InMemorySaver):
+class LocalSaver(PruningSaver, InMemorySaver):
     """LangGraph's in-memory checkpointer, pruned like the others so that a long conversation does not fill it."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:
@@ -150,7 +150,7 @@ class _Delegate(BaseCheckpointSaver[Any]):
         await self.inner.adelete_thread(thread_id)
 
 
-class GivenSaver(KeptSaver, _Delegate):
+class GivenSaver(PruningSaver, _Delegate):
     """The caller's checkpointer with our errors. Turns delete none of its checkpoints: that is up to the caller."""
 
     def __init__(self, inner: BaseCheckpointSaver[Any]) -> None:
@@ -202,7 +202,7 @@ def _failed(role: str, given: object, error: Exception) -> MemoryFailureError:
 
 
 class GivenDatabase:
-    """A `graph.memory.Database` over the caller's objects. Without a store, old turns are not archived.
+    """A `graph.database.Database` over the caller's objects. Without a store, old turns are not archived.
 
     Turns of one conversation queue within this process; a checkpointer has no lock against others.
     """

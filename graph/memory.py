@@ -25,14 +25,14 @@ from rag.system.process import need
 from rag.types import new_id
 
 if TYPE_CHECKING:
-    from graph.build import CompiledMachine, MachineBuilder
+    from graph.build import AgentGraph, AgentGraphBuilder
 
 WAIT_SECONDS: Final = 10.0
 _PAUSE: Final = 0.02  # seconds between the first two attempts at a lock that another process holds
 _BACKOFF: Final = 1.3  # growth of the pause, so that hundreds of waiting turns do not slow the database down
 _LONGEST: Final = 0.25  # seconds, the longest pause
 
-OnlyHere = Callable[[str], AbstractAsyncContextManager[bool]]
+ProcessLock = Callable[[str], AbstractAsyncContextManager[bool]]
 FILE: Final = "memory.sqlite"
 
 
@@ -61,7 +61,7 @@ class Memory:
         self.database = database
         self._locks = ThreadLocks(database.only_here, wait_seconds)
 
-    def compile(self, graph: MachineBuilder) -> CompiledMachine:
+    def compile(self, graph: AgentGraphBuilder) -> AgentGraph:
         """The graph compiled with this memory's checkpointer and store."""
         return graph.compile(checkpointer=self.database.saver, store=self.database.store)
 
@@ -154,7 +154,7 @@ def _database(
 class ThreadLocks:
     """Turns of one process queue in their order of arrival. `only_here` locks a thread against other processes."""
 
-    def __init__(self, only_here: OnlyHere, seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, only_here: ProcessLock, seconds: float = WAIT_SECONDS) -> None:
         self._only_here = only_here
         self._seconds = seconds
         self._locks: dict[str, asyncio.Lock] = {}

@@ -19,7 +19,7 @@ from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
 from graph.private_apis import end_batches
-from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, outdated
+from graph.storage import RESTS, PruningSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError, UsageError
 
@@ -138,7 +138,7 @@ class PostgresDatabase:
         return self._locks.tried(thread_id)
 
 
-class PostgresSaver(KeptSaver, AsyncPostgresSaver):
+class PostgresSaver(PruningSaver, AsyncPostgresSaver):
     """LangGraph's checkpointer on PostgreSQL, pruned after each turn."""
 
     conn: Pool

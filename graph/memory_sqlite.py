@@ -18,7 +18,7 @@ from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.private_apis import end_batches
 from graph.sqlite_file import FileLocks, SharedJobs, check_beginning, check_owner, make_private, open_connections
-from graph.storage import RESTS, KeptSaver, SealedStore, Serializers, border, outdated
+from graph.storage import RESTS, PruningSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
 
@@ -167,7 +167,9 @@ class SqliteDatabase:
 
 
 class _Dumped:
-    """A serializer for what was dumped before, in the event loop's thread: in the database's it would hold up all."""
+    """Returns data that was serialized earlier, in the event loop's thread: serializing in the database's thread would
+    delay every conversation.
+    """
 
     def __init__(self, inner: SerializerProtocol) -> None:
         self.loads_typed = inner.loads_typed
@@ -187,7 +189,8 @@ class _SaverInJob(BlockingSaver):
 
 
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share. LangGraph's `SqliteSaver` does each.
+    """`AsyncSqliteSaver` that batches the reads and writes of several conversations. LangGraph's blocking `SqliteSaver`
+    executes each.
 
     LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
     stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
@@ -236,7 +239,7 @@ class StepSaver(AsyncSqliteSaver):
         await self._job(lambda saver: saver.put_writes(config, dumped, task_id, task_path))
 
 
-class SqliteSaver(KeptSaver, StepSaver):
+class SqliteSaver(PruningSaver, StepSaver):
     """LangGraph's checkpointer on SQLite, pruned after each turn."""
 
     async def drop_old(self, thread_id: str, keep: int) -> int:

@@ -104,7 +104,7 @@ def outdated(checkpoints: Iterable[tuple[str, bool]], keep: int) -> list[str]:
     return gone
 
 
-class KeptSaver(BaseCheckpointSaver[Any]):
+class PruningSaver(BaseCheckpointSaver[Any]):
     """A mixin for LangGraph's checkpointers, listed before them in the bases.
 
     Every method raises `MemoryFailureError` when the database fails. A method that fails or is cancelled leaves no

@@ -20,23 +20,23 @@ from nodes.turn import Update
 from rag.conversation.turns import history, is_recorded, turns
 from rag.ports import Parts
 from rag.prompt.prompts import history_cost, history_room
-from rag.types import AnsweredQuestion, Past
+from rag.types import AnsweredQuestion, ArchiveSummary
 from state import AgentState, Context
 
 log: Final = logging.getLogger("askbook")
 
 WINDOW: Final = 10  # turns in the state; more than the history's share of an 8,192-token window can hold
 BLOCK: Final = 4  # turns archived together; archived one by one they would take a third more space
-NOTHING: Final = Past(blocks=0, turns=0, messages=0, first_question="")
+EMPTY_ARCHIVE: Final = ArchiveSummary(blocks=0, turns=0, messages=0, first_question="")
 NAMESPACE: Final = ("askbook", "turns")
 _AT_ONCE: Final = 200  # items of one request; SQLite limits the parameters of a statement
 _MOST: Final = 64  # blocks read for one prompt, also where very short turns leave room for more
 
 
-class Cut(NamedTuple):
+class ArchiveSplit(NamedTuple):
     """The blocks of messages to archive, oldest first, and the messages that stay in the state."""
 
-    leaving: list[list[AnyMessage]]
+    to_archive: list[list[AnyMessage]]
     staying: list[AnyMessage]
 
 
@@ -48,22 +48,23 @@ def namespace_of(thread_id: str) -> tuple[str, ...]:
 async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update: Update) -> Update:
     """The update that closes a turn, with the turns beyond the window moved to the archive.
 
-    Without a store or a thread all turns stay in the state. They also stay while the store fails, and go later.
+    Without a store or a thread id, all turns stay in the state. If the store fails, they stay until a later turn
+    archives them.
     """
     info, store = runtime.execution_info, runtime.store
     if store is None or info is None or info.thread_id is None:
         return update
-    leaving, _ = cut(_after(state.get("messages", []), update.get("messages", [])))
-    if not leaving:
+    to_archive, _ = cut(_after(state.get("messages", []), update.get("messages", [])))
+    if not to_archive:
         return update
-    past = state.get("past") or NOTHING
+    past = state.get("past") or EMPTY_ARCHIVE
     try:
-        await put_blocks(store, info.thread_id, leaving, after=past["blocks"])
+        await put_blocks(store, info.thread_id, to_archive, after=past["blocks"])
     except Exception as failure:  # of any database: the answer matters more than a small state, and nothing is lost
         log.warning("older turns were not archived: %s", type(failure).__name__)
         return update
-    gone = [RemoveMessage(id=message.id or "") for block in leaving for message in block]
-    return update | {"messages": [*gone, *update.get("messages", [])], "past": with_blocks(past, leaving)}
+    gone = [RemoveMessage(id=message.id or "") for block in to_archive for message in block]
+    return update | {"messages": [*gone, *update.get("messages", [])], "past": with_blocks(past, to_archive)}
 
 
 async def older_turns(
@@ -73,7 +74,7 @@ async def older_turns(
 
     Empty without a store, while the store fails, and for the quoting answerer, which reads no history.
     """
-    past, info, store = state.get("past") or NOTHING, runtime.execution_info, runtime.store
+    past, info, store = state.get("past") or EMPTY_ARCHIVE, runtime.execution_info, runtime.store
     if not past["blocks"] or parts.quotes or store is None or info is None or info.thread_id is None:
         return []
     room = history_room(parts.profile.model.context_window, parts.profile.budget) - history_cost(newer)
@@ -89,11 +90,11 @@ async def older_turns(
                 spent = history_cost(answered)
                 room, turns, cost = room - spent, turns + len(answered), cost + spent
             else:
-                room = 0  # a block before a gap would read as if it came just before
+                room = 0  # stop at a missing block: the turns before it would look adjacent to those after it
     return [turn for block in reversed(found) for turn in block]
 
 
-def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> Cut:
+def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> ArchiveSplit:
     """Split the messages into blocks of `block` turns for the archive and the rest, which stays.
 
     At least the newest `window` finished turns stay, with any unanswered question after them. A turn ends with a
@@ -104,27 +105,27 @@ def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK
     ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
     blocks = max(0, len(ends) - window) // block
     borders = [0, *(ends[number * block - 1] for number in range(1, blocks + 1))]
-    return Cut([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
+    return ArchiveSplit([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
 
 
-def with_blocks(past: Past, leaving: Sequence[Sequence[BaseMessage]]) -> Past:
-    """The summary of the archived turns after `leaving` has been archived too."""
-    records = turns([message for block in leaving for message in block])
+def with_blocks(past: ArchiveSummary, to_archive: Sequence[Sequence[BaseMessage]]) -> ArchiveSummary:
+    """The summary of the archived turns after `to_archive` has been archived too."""
+    records = turns([message for block in to_archive for message in block])
     first = records[0] if records and not past["turns"] else None
-    return Past(
-        blocks=past["blocks"] + len(leaving),
+    return ArchiveSummary(
+        blocks=past["blocks"] + len(to_archive),
         turns=past["turns"] + len(records),
-        messages=past["messages"] + sum(len(block) for block in leaving),
+        messages=past["messages"] + sum(len(block) for block in to_archive),
         first_question=first["question"] if first else past["first_question"],
     )
 
 
-def without_block(past: Past, block: Sequence[BaseMessage]) -> Past:
+def without_block(past: ArchiveSummary, block: Sequence[BaseMessage]) -> ArchiveSummary:
     """The summary of the archived turns after the newest block has been taken back."""
     if past["blocks"] <= 1:
-        return NOTHING
-    removed = with_blocks(NOTHING, [block])
-    return Past(
+        return EMPTY_ARCHIVE
+    removed = with_blocks(EMPTY_ARCHIVE, [block])
+    return ArchiveSummary(
         blocks=past["blocks"] - 1,
         turns=past["turns"] - removed["turns"],
         messages=past["messages"] - removed["messages"],

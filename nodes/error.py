@@ -1,8 +1,8 @@
 """ERROR: tell the user what failed, and leave the thread usable.
 
-Nodes raise `AskbookError`. LangGraph retries a failure that may pass, then calls `to_error`, which turns the exception
-into a record and sends the machine to the node `ERROR`. That node clears what the failed turn left half done, and IDLE
-closes the turn. For GENERATING, the handler of `make_to_fallback` tries the profile's fallback model first.
+Nodes raise `AskbookError`. LangGraph retries temporary failures, then calls `route_to_error`, which turns the exception
+into a record and goes to the node `ERROR`. That node removes the unfinished work of the turn, and IDLE closes the turn.
+For GENERATING, the handler of `make_fallback_handler` tries the profile's fallback model first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from nodes.turn import Patience, Update, checked_metadata, has_new_question, last_message, tell_phase, with_notice
+from nodes.turn import RetrySettings, Update, checked_metadata, emit_phase, has_new_question, last_message, with_notice
 from rag.conversation.turns import failed_response, next_number, response_metadata
 from rag.errors import AskbookError, UsageError
 from rag.ports import PartsOf
@@ -41,24 +41,24 @@ _FINAL: Final = frozenset({"internal", "answer_timeout"})  # a bug, or all the t
 
 
 @contextmanager
-def named_failures(node: str, runtime: Runtime[Context], patience: Patience | None = None) -> Iterator[None]:
-    """Let nothing but an `AskbookError` leave the block.
+def translate_errors(node: str, runtime: Runtime[Context], retries: RetrySettings | None = None) -> Iterator[None]:
+    """Turn every exception of the block into an `AskbookError`.
 
     LangGraph keeps the `repr` of what a node raises in the checkpoint, and the text of a foreign exception may hold a
-    key. With `patience` the node is retried, and the stream is told how long the wait will be.
+    key. With `retries`, LangGraph retries the node; a `waiting` event then says how long the wait will be.
     """
     try:
         yield
     except GraphBubbleUp:  # LangGraph's way to interrupt a node
         raise
     except Exception as failure:
-        error = as_failure(failure, node)
-        if patience is not None:
-            _tell_wait(error, runtime, patience)
+        error = to_askbook_error(failure, node)
+        if retries is not None:
+            _emit_waiting(error, runtime, retries)
         raise error from None  # a log of the error would print its cause as well
 
 
-def as_failure(failure: BaseException, node: str) -> AskbookError:
+def to_askbook_error(failure: BaseException, node: str) -> AskbookError:
     """What a node raised, as an `AskbookError`. An exception of another class is one of our timeouts or a bug."""
     if isinstance(failure, AskbookError):
         return failure
@@ -73,8 +73,8 @@ def as_failure(failure: BaseException, node: str) -> AskbookError:
     return AskbookError(error_type, "internal", f"{node} raised {type(failure).__name__}.")
 
 
-def always_ending(handler: Handler) -> Handler:
-    """The handler, which ends the turn with a bare error response where it would raise.
+def never_raises(handler: Handler) -> Handler:
+    """Decorator of an error handler: if the handler raises, the turn ends with a minimal error response.
 
     LangGraph catches nothing that a handler raises. State and profile can make one fail: a client of the graph may
     write any value into the state, and a profile's file may vanish during a turn.
@@ -86,46 +86,47 @@ def always_ending(handler: Handler) -> Handler:
             return handler(state, error)
         except Exception as failure:
             log.error("the failure of %s could not be handled: %s", error.node, type(failure).__name__)
-            return Command(goto=END, update=bare_end(state, as_failure(error.error, error.node)))
+            return Command(goto=END, update=end_with_error(state, to_askbook_error(error.error, error.node)))
 
     return ending
 
 
-@always_ending
-def to_error(state: AgentState, error: NodeError) -> Command[str]:
+@never_raises
+def route_to_error(state: AgentState, error: NodeError) -> Command[str]:
     """LangGraph's default error handler: go from a node's exception to the state ERROR.
 
-    A second failure while the first is being reported ends the turn; reporting it again could fail for ever.
+    A failure while an earlier one is reported ends the turn at once: to report it too could fail in an endless loop.
     """
-    failure = as_failure(error.error, error.node)
-    log.warning("%s failed: %s", error.node, failure.code)  # the message may quote a service, and so a text
+    failure = to_askbook_error(error.error, error.node)
+    # No message: it may quote the reply of a service, and with it the user's text.
+    log.warning("%s failed: %s", error.node, failure.code)
     draft = state.get("draft")
     opening = error.node == "IDLE" and has_new_question(state)
     if draft is not None and draft.get("status") == "error" and not opening:
-        return Command(goto=END, update=bare_end(state, failure))
+        return Command(goto=END, update=end_with_error(state, failure))
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
     if error.node == "IDLE":  # the turn did not open; a turn in the state is an earlier, interrupted one
         update["turn"] = None
     return Command(goto="ERROR", update=update)
 
 
-def make_to_fallback(parts_of: PartsOf) -> Handler:
+def make_fallback_handler(parts_of: PartsOf) -> Handler:
     """LangGraph's error handler for GENERATING: once a turn to the profile's fallback model, otherwise to ERROR.
 
     Only while no part of an answer has been shown. The turn's `model` names the model that answers from here on; the
     next turn begins with the profile's own model again.
     """
 
-    @always_ending
+    @never_raises
     def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
         turn, failure = state.get("turn"), error.error
         if turn is None or not isinstance(failure, AskbookError):
-            return to_error(state, error)
+            return route_to_error(state, error)
         parts = parts_of(turn["profile"])
         name = parts.profile.model.fallback
         may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code not in _FINAL and not failure.shown
         if name is None or parts.quotes or turn["model"] == name or not may_help:
-            return to_error(state, error)
+            return route_to_error(state, error)
         notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
         log.warning("%s", notice)
         return Command(goto="GENERATING", update={"turn": {**with_notice(turn, notice), "model": name}})
@@ -144,23 +145,25 @@ def error_draft(info: ErrorInfo) -> Draft:
 
 
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
-    """The node `ERROR`: a turn that never opened gets a record, an unanswered tool call is dropped."""
-    tell_phase(runtime, "ERROR", "failed")
+    """The node `ERROR`: drop unanswered tool calls, and make the record of a turn that failed before it opened."""
+    emit_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
     # All other keys of a turn belong to an earlier, interrupted one.
     return EMPTY_TURN | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
-def last_resort(state: AgentState, error: NodeError) -> Command[str]:
+def handle_error_node(state: AgentState, error: NodeError) -> Command[str]:
     """The handler of the node `ERROR` itself: end the turn with a bare error response."""
-    return Command(goto=END, update=bare_end(state, as_failure(error.error, error.node)))
+    return Command(goto=END, update=end_with_error(state, to_askbook_error(error.error, error.node)))
 
 
-def _tell_wait(failure: AskbookError, runtime: Runtime[Context], patience: Patience) -> None:
-    """Tell the stream how long LangGraph's retry policy now waits: exactly, or at most where chance is in it."""
+def _emit_waiting(failure: AskbookError, runtime: Runtime[Context], retries: RetrySettings) -> None:
+    """Write a `waiting` event with the wait before the next attempt: the exact one, or the longest possible one with
+    jitter.
+    """
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
-    seconds = patience.wait_before_retry(failure, info.node_attempt) if info is not None else None
+    seconds = retries.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:
         runtime.stream_writer({"type": "waiting", "seconds": seconds, "reason": failure.code})
 
@@ -184,8 +187,8 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
     )
 
 
-def bare_end(state: AgentState, failure: AskbookError) -> Update:
-    """The update that closes the turn with the error of its draft if it has one, else with `failure`.
+def end_with_error(state: AgentState, failure: AskbookError) -> Update:
+    """The update that ends the turn with an error response: the error in the draft, if there is one, else `failure`.
 
     ERROR and IDLE need the records of the turn. Where those are unreadable, for instance because a client of the graph
     wrote them into the state, the turn still ends with an error response, and its question does not stay unanswered.

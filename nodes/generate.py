@@ -1,7 +1,7 @@
 """GENERATING: the model, or without one the book itself, answers from the passages; a model may ask for another search.
 
-The user never sees a text as it arrives. Sentences go out through the stream writer once their citations are resolved
-and checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
+The model's raw text is never streamed. Each sentence is written to the stream after its citations are resolved and
+checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.archive import older_turns
-from nodes.error import named_failures
-from nodes.judge import SecondOpinion
-from nodes.model_call import ModelRequest, call_model, empty_answer, tokens_used, was_cut
+from nodes.error import translate_errors
+from nodes.judge import AnswerJudge
+from nodes.model_call import ModelRequest, call_model, empty_answer, tokens_used, was_truncated
 from nodes.turn import (
-    USUAL,
+    DEFAULT_RETRIES,
     AsyncNode,
-    Patience,
+    RetrySettings,
     Update,
+    emit_phase,
+    emit_sentence,
     exchange_of,
-    opened_turn,
     parts_of_run,
-    show,
+    require_turn,
     stored_exchange,
-    tell_phase,
     with_notice,
 )
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf, Quoter
 from rag.prompt.prompts import Fitted, build_prompt, exchange_text, fit, fixed_text, passages_in_results
@@ -41,36 +41,36 @@ from rag.text.english.speech_acts import is_small_talk
 from rag.types import CUT_OFF, Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
-# What Gemini signs a call with, and wants back.
+# Gemini signs its function calls, and requires the signature in the next request.
 _RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
 
 
 @dataclass
-class _AnswerInProgress:
-    """One answer in progress: what was shown of it, and since when."""
+class _StreamedAnswer:
+    """An answer while it streams: its writer, its judge, and when its first sentence was shown."""
 
     writer: AnswerWriter
-    say: Callable[[str], None]
+    emit_sentence: Callable[[str], None]
     emit: Callable[[Any], None]
-    judge: SecondOpinion | None
+    judge: AnswerJudge | None
     began: float = field(default_factory=time.time)
     first_shown: float | None = None
 
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
-        if self.judge and self.judge.worth_asking(self.writer.doubtful):
+        if self.judge and self.judge.worth_asking(self.writer.doubtful_count):
             self._ask(self.judge)
 
-    def _ask(self, judge: SecondOpinion) -> None:
-        """Put the doubtful sentences to the judge, and tell how many."""
-        claims = self.writer.ask()
+    def _ask(self, judge: AnswerJudge) -> None:
+        """Send the doubtful sentences to the judge, and write a `checking` event with their number."""
+        claims = self.writer.take_doubtful()
         if claims:
             self.emit({"type": "checking", "sentences": len(claims)})
-        judge.ask(claims, self.hear)
+        judge.ask(claims, self.show_judged)
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer. Raises `AskbookError` when it has no words."""
-        self.show(self.writer.end(cut=cut))
+        self.show(self.writer.end_input(cut=cut))
         if self.writer.wordless:
             raise empty_answer(cut=cut)
         if self.judge:
@@ -78,14 +78,16 @@ class _AnswerInProgress:
             await self.judge.finish()
         self.show(self.writer.close())
 
-    def hear(self, verdicts: Mapping[int, bool | None]) -> None:
-        """Show what waited for these verdicts alone. The judge speaks while the answer goes on streaming."""
-        self.show(self.writer.settle(verdicts))
+    def show_judged(self, verdicts: Mapping[int, bool | None]) -> None:
+        """Apply the judge's verdicts and show the sentences that waited only for them. Called while the answer still
+        streams.
+        """
+        self.show(self.writer.apply_verdicts(verdicts))
 
     def show(self, pieces: Sequence[str]) -> None:
         for piece in pieces:
             self.first_shown = self.first_shown or time.time()
-            self.say(piece)
+            self.emit_sentence(piece)
 
     def retract(self) -> None:
         """Withdraw what was shown, since the turn continues with a search or an error."""
@@ -93,18 +95,18 @@ class _AnswerInProgress:
             self.emit({"type": "retract"})
 
 
-def make_generate(parts_of: PartsOf, patience: Patience = USUAL) -> AsyncNode:
+def make_generate(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -> AsyncNode:
     """The node `GENERATING`. Raises `AskbookError` when the model fails, without a retry once a sentence was shown."""
 
     async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
-        with named_failures("GENERATING", runtime, patience):
-            turn = opened_turn(state, "answer")
-            tell_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
+        with translate_errors("GENERATING", runtime, retries):
+            turn = require_turn(state, "answer")
+            emit_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
             parts = parts_of_run(runtime, parts_of)
             if state.get("passages"):
-                return await _answer(parts, state, turn, runtime, patience)
+                return await _answer(parts, state, turn, runtime, retries)
             draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
-            show(runtime, turn, draft["content"])
+            emit_sentence(runtime, turn, draft["content"])
             return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
 
     return generate
@@ -119,12 +121,16 @@ class _Reply(NamedTuple):
     searches: AIMessage | None = None
 
 
-async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], patience: Patience) -> Update:
-    """Show the checked sentences of an answer as they come, and draft it or hand over to another search."""
+async def _answer(
+    parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], retries: RetrySettings
+) -> Update:
+    """Stream the checked sentences of an answer. Returns its draft, or goes on to `tools` if the model asks for a
+    search.
+    """
     fitted = await _fit(parts, state, turn["question"], runtime)
-    judge = SecondOpinion(parts, fitted.passages, patience, turn["model"]) if parts.judged else None
-    writer = AnswerWriter(fitted.passages, _manner(parts, turn["question"]))
-    answer = _AnswerInProgress(writer, partial(show, runtime, turn), runtime.stream_writer, judge)
+    judge = AnswerJudge(parts, fitted.passages, retries, turn["model"]) if parts.judged else None
+    writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"]))
+    answer = _StreamedAnswer(writer, partial(emit_sentence, runtime, turn), runtime.stream_writer, judge)
     try:
         if parts.quoter is not None:
             reply = await _quote(parts.quoter, turn["question"], fitted, answer)
@@ -133,7 +139,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
         another = reply.searches if _may_search(parts, state) else None
         draft = Draft() if another else await _finish(parts, answer, reply, turn["began"])
     finally:
-        if judge:  # it must not go on after the answer has failed, was cancelled or gave way to a search
+        if judge:  # stop its calls also if the answer failed, was cancelled or is replaced by a search
             judge.cancel()
     tokens = _tokens_before(state) + reply.tokens
     draft["tokens_used"] = (tokens + judge.tokens if judge else tokens).model_dump()
@@ -150,7 +156,7 @@ async def _answer(parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[
     }
 
 
-async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _AnswerInProgress) -> _Reply:
+async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _StreamedAnswer) -> _Reply:
     """Show what the book itself answers. That is computed in a thread."""
     for piece in await asyncio.to_thread(quoter.quote, question, fitted.passages, fitted.history):
         await answer.feed(piece)
@@ -159,14 +165,14 @@ async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _AnswerI
 
 
 async def _ask_model(
-    parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _AnswerInProgress, *, spent: float
+    parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _StreamedAnswer, *, spent: float
 ) -> _Reply:
     """Show what the model answers, as it arrives."""
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange_of(state))
     call = ModelRequest(prompt, fitted.answer_tokens, _may_search(parts, state), turn["model"])
     message = await call_model(parts, call, answer, spent=spent)
     searches = message if message.tool_calls or message.invalid_tool_calls else None
-    return _Reply(tokens_used(prompt, message), 1, was_cut(message), searches)
+    return _Reply(tokens_used(prompt, message), 1, was_truncated(message), searches)
 
 
 def _may_search(parts: Parts, state: AgentState) -> bool:
@@ -188,9 +194,9 @@ def _tokens_before(state: AgentState) -> Tokens:
     return Tokens.model_validate((state.get("draft") or {}).get("tokens_used") or {})
 
 
-def _manner(parts: Parts, question: str) -> Manner:
+def _answer_options(parts: Parts, question: str) -> AnswerOptions:
     answer = parts.profile.answer
-    return Manner(
+    return AnswerOptions(
         refusal=answer.refusal,
         smalltalk=answer.smalltalk,
         style=answer.citation_style,
@@ -243,8 +249,10 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(parts: Parts, call: _AnswerInProgress, reply: _Reply, began: float) -> Draft:
-    """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
+async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
+    """The draft of the finished answer; a fallback draft if the model refused, made small talk, or nothing of its
+    answer can be shown.
+    """
     writer = call.writer
     await call.close(cut=reply.cut)
     if writer.refused:

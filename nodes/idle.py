@@ -17,17 +17,17 @@ from langchain_core.messages.ai import UsageMetadata
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
-from nodes.archive import NOTHING, archive_old_turns
+from nodes.archive import EMPTY_ARCHIVE, archive_old_turns
 from nodes.retrieve import wants_rewrite
 from nodes.turn import (
     AsyncNode,
     Update,
     checked_metadata,
     context_of,
+    emit_phase,
     has_new_question,
     last_message,
     parts_of_run,
-    tell_phase,
 )
 from rag.conversation.turns import (
     check_question,
@@ -54,7 +54,7 @@ def make_idle(parts_of: PartsOf) -> AsyncNode:
             # In a thread: it may read a profile's file or build the services.
             return await asyncio.to_thread(open_turn, state, runtime, parts_of)
         response = make_response(state, turn, draft, runtime)
-        tell_phase(runtime, "IDLE", response.processing_state)
+        emit_phase(runtime, "IDLE", response.processing_state)
         return await archive_old_turns(state, runtime, close_turn(state, turn, response))
 
     return idle
@@ -68,7 +68,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     if not isinstance(last, HumanMessage):
         raise InvalidQuestionError("The last message is not a question.", code="no_question")
     question = check_question(last.text, profile.limits.max_question_characters)
-    messages, is_left = _with_what_was_left(state, last)
+    messages, is_left = _with_restored_answer(state, last)
     number = next_number(messages, state.get("turn_number"))
     if profile.limits.max_turns is not None and number > profile.limits.max_turns:
         raise turn_limit(profile.limits.max_turns)
@@ -85,7 +85,7 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
         notices=notices(
             number,
             # Archived messages, those in the state, plus two: the answer to come and the system message.
-            (state.get("past") or NOTHING)["messages"] + len(messages) + 2,
+            (state.get("past") or EMPTY_ARCHIVE)["messages"] + len(messages) + 2,
             max_turns=profile.limits.max_turns,
             max_messages=profile.limits.max_messages,
         ),
@@ -100,10 +100,9 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     return update
 
 
-def _with_what_was_left(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
-    """The messages, with the answer that an earlier run was to replace and did not; whether there is such an answer.
-
-    While its own question is asked again, the answer stays aside.
+def _with_restored_answer(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
+    """The messages, and whether an answer that `retry` had set aside was restored to them. It is restored if that retry
+    never produced an answer and a different question is asked now.
     """
     restored = with_aside(state["messages"], state.get("aside"))
     if len(restored) > len(state["messages"]) and restored[-1].id == asked.id:
@@ -163,7 +162,7 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
         message = AIMessage(
             id=response.id, content=response.content, response_metadata=record, usage_metadata=_usage(response)
         )
-        update["aside"] = None  # the question has another answer
+        update["aside"] = None  # the new answer replaces the one that was set aside
     return update | ({"messages": [message]} if message else {})
 
 

@@ -1,4 +1,4 @@
-"""A second judge of an answer's sentences: a model that reads meaning where the check by code compares words.
+"""The LLM judge: decides the sentences of an answer that the word-based check leaves in doubt.
 
 It judges several sentences a call while the answer goes on streaming. Each call is a LangGraph task with its own
 retries and time limit, inside the node that writes the answer.
@@ -17,13 +17,13 @@ from langgraph.errors import NodeTimeoutError
 from langgraph.func import task
 from langgraph.types import RetryPolicy
 
-from nodes.model_call import ModelRequest, Unseen, call_model, tokens_used
-from nodes.turn import Patience
-from rag.answer.judging import Claim, JudgingForm
+from nodes.model_call import DiscardingSink, ModelRequest, call_model, tokens_used
+from nodes.turn import RetrySettings
+from rag.answer.judge_prompt import Claim, JudgePrompt
 from rag.errors import AskbookError
 from rag.ports import Judge, Parts
 from rag.prompt.passage_format import new_boundary
-from rag.types import Opinion, Passage, Tokens
+from rag.types import JudgeTotals, Passage, Tokens
 
 log: Final = logging.getLogger("askbook")
 
@@ -32,25 +32,25 @@ ATTEMPTS: Final = 2
 FIRST: Final = 2  # sentences of finished paragraphs that are worth the first call
 ENOUGH: Final = 8  # sentences that are worth another call before the answer has ended
 
-Heard = Callable[[Mapping[int, bool | None]], None]
+OnVerdicts = Callable[[Mapping[int, bool | None]], None]
 
 
-class SecondOpinion:
+class AnswerJudge:
     """Judges the sentences of one answer. `opinion` and `tokens` add up all calls.
 
-    The judge is the one at the port if there is one, else a model. After a failure it is not asked again for this
-    answer, and the result of the check by code stands.
+    `parts.judge` decides if there is one, else the chat model. After a failure no further call is made for this answer,
+    and the result of the code check stands.
     """
 
-    def __init__(self, parts: Parts, passages: Sequence[Passage], patience: Patience, answering: str) -> None:
+    def __init__(self, parts: Parts, passages: Sequence[Passage], retries: RetrySettings, answering: str) -> None:
         model = parts.profile.model
         cold = parts.profile if model.temperature is None else parts.profile.overridden(temperature=0.0)
         self._parts = replace(parts, profile=cold)
         self._passages = {passage.number: passage for passage in passages}
-        self._patience = patience
+        self._retries = retries
         self._boundary = new_boundary()
         self._asking: list[asyncio.Task[None]] = []
-        self.opinion = Opinion(model=parts.judge.model_id if parts.judge else model.judge or answering)
+        self.opinion = JudgeTotals(model=parts.judge.model_id if parts.judge else model.judge or answering)
         self.tokens = Tokens()
         self.failure: str | None = None
 
@@ -60,23 +60,25 @@ class SecondOpinion:
         return 0 if self._parts.judge else self.opinion.calls
 
     def worth_asking(self, waiting: int) -> bool:
-        """Whether to ask now, before the answer has ended. One call runs at a time, and later sentences gather."""
+        """Whether to start a call while the answer still streams. One call runs at a time; sentences that arrive
+        meanwhile go into the next one.
+        """
         if self.failure:
             return waiting > 0  # nothing is asked, and the sentences need not wait any longer
         is_asking = any(not asking.done() for asking in self._asking)
         return not is_asking and waiting >= (ENOUGH if self.opinion.calls else FIRST)
 
-    def ask(self, claims: Mapping[int, Claim], heard: Heard) -> None:
-        """Start a call, and return at once. `heard` gets the verdict on each claim by its key: None without one."""
+    def ask(self, claims: Mapping[int, Claim], on_verdicts: OnVerdicts) -> None:
+        """Start a call and return at once. `on_verdicts` gets the verdict on each claim by its key, or None."""
         if claims:
-            self._asking.append(asyncio.create_task(self._tell(claims, heard)))
+            self._asking.append(asyncio.create_task(self._run_call(claims, on_verdicts)))
 
     async def finish(self) -> None:
         """Wait for the calls that were started."""
         await asyncio.gather(*self._asking)
 
     def cancel(self) -> None:
-        """Give up the calls that were started; nothing is heard of them."""
+        """Cancel the running calls. `on_verdicts` is not called for them."""
         for asking in self._asking:
             asking.cancel()
 
@@ -86,9 +88,9 @@ class SecondOpinion:
             return []
         return [f"{self.opinion.model} did not judge all sentences ({self.failure}); the check by code alone stands."]
 
-    async def _tell(self, claims: Mapping[int, Claim], heard: Heard) -> None:
+    async def _run_call(self, claims: Mapping[int, Claim], on_verdicts: OnVerdicts) -> None:
         verdicts = {} if self.failure else await self._verdicts(list(claims.values()))
-        heard({key: verdicts.get(place) for place, key in enumerate(claims)})
+        on_verdicts({key: verdicts.get(place) for place, key in enumerate(claims)})
 
     async def _verdicts(self, claims: Sequence[Claim]) -> dict[int, bool]:
         """Whether the judge finds each claim supported, by position; empty when it fails."""
@@ -118,17 +120,17 @@ class SecondOpinion:
         return {}
 
     def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a task. Its name is unique: a node that is tried again would get the stored result of a task of
-        the same name, and another answer must not get it.
+        """The call as a LangGraph task. Its name is unique: a retried node writes another answer, and must not get the
+        stored result of a task with the same name.
         """
-        patience = self._patience
+        retries = self._retries
         retry = RetryPolicy(
-            initial_interval=patience.first * patience.pace,
-            max_attempts=min(ATTEMPTS, patience.attempts),
+            initial_interval=retries.initial_interval * retries.time_scale,
+            max_attempts=min(ATTEMPTS, retries.max_attempts),
             jitter=False,
             # No retry when the service asks to wait, since the user would wait as well.
             retry_on=lambda failure: (
-                isinstance(failure, AskbookError) and failure.requested_wait is None and patience.may_retry(failure)
+                isinstance(failure, AskbookError) and failure.requested_wait is None and retries.may_retry(failure)
             ),
         )
 
@@ -140,10 +142,10 @@ class SecondOpinion:
         return named(judge)()
 
     async def _ask_model(self, claims: Sequence[Claim]) -> dict[str, Any]:
-        form = JudgingForm(claims, self._passages, self._boundary)
+        form = JudgePrompt(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
         request = ModelRequest(form.prompt, length, False, self.opinion.model)
-        message = await call_model(self._parts, request, ReplyListener(form))
+        message = await call_model(self._parts, request, JudgeReplySink(form))
         verdicts = form.read(message.text)
         failure = "unreadable" if verdicts is None else "" if verdicts else "unreliable"
         return _reply(verdicts or {}, tokens_used(form.prompt, message), failure)
@@ -155,18 +157,18 @@ class SecondOpinion:
         return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, Tokens())
 
 
-class ReplyListener(Unseen):
-    """Reads the judge's reply as it arrives, and breaks it off where it can become no verdict: a small model may go on
-    until its time is over, and the user waits for it.
+class JudgeReplySink(DiscardingSink):
+    """Stops a reply that can no longer contain a verdict. A small model may ramble until the timeout, while the user
+    waits.
     """
 
-    def __init__(self, form: JudgingForm) -> None:
+    def __init__(self, form: JudgePrompt) -> None:
         self._form = form
         self._reply = ""
 
     async def feed(self, text: str) -> None:
         self._reply += text
-        if self._form.is_prattle(self._reply):
+        if self._form.is_too_long(self._reply):
             raise AskbookError("api_error", "unreadable", "The judge gave no verdict.")
 
 

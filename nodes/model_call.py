@@ -39,7 +39,7 @@ class ModelRequest(NamedTuple):
     model: str
 
 
-class Reader(Protocol):
+class TokenSink(Protocol):
     """Receives the answer as it arrives. `first_shown` is when its first part was shown to the user, None before."""
 
     first_shown: float | None
@@ -51,8 +51,8 @@ class Reader(Protocol):
         ...
 
 
-class Unseen:
-    """The reader of an answer that is not shown, and used only when it is complete."""
+class DiscardingSink:
+    """Ignores the text, for calls of which only the complete message is used."""
 
     first_shown: float | None = None
 
@@ -66,7 +66,7 @@ class Unseen:
 async def call_model(
     parts: Parts,
     call: ModelRequest,
-    reader: Reader,
+    reader: TokenSink,
     *,
     spent: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
@@ -85,7 +85,9 @@ async def call_model(
             with unstreamed(), awaiting(lambda: reader.first_shown is None):
                 return await _stream(parts, call.prompt, reader, spoken, meter)
         except Exception as failure:
-            error = model_error(failure, RequestInfo(call.model, "")) if parts.given else model_error(failure)
+            error = (
+                model_error(failure, RequestInfo(call.model, "")) if parts.has_caller_model else model_error(failure)
+            )
             is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
             if is_new and reader.first_shown is None:
                 continue
@@ -102,8 +104,9 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": model.temperature}
     if call.model != parts.model_name:
         options["model"] = call.model
-    # Anthropic rejects a prompt with results of tools when no tool is offered. The node ignores a call that comes then.
-    answered = parts.given and any(isinstance(message, ToolMessage) for message in call.prompt)
+    # Anthropic rejects tool results in a prompt unless a tool is offered. The node ignores calls of a tool offered only
+    # for this.
+    answered = parts.has_caller_model and any(isinstance(message, ToolMessage) for message in call.prompt)
     if (call.may_search or answered) and parts.profile.tool:
         options["tools"] = [tool_schema(parts.profile.tool)]
     return {name: value for name, value in options.items() if value is not None}
@@ -113,8 +116,8 @@ def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModel
     """The model with the options of a call. Without `bind_tools`, as with LangChain's fakes, it gets no tool."""
     assert parts.model is not None, "the answerer that quotes calls no model"  # noqa: S101
     rest = {name: value for name, value in options.items() if name != "tools"}
-    model = with_options(parts.model, rest) if parts.given else parts.model
-    kept = {} if parts.given else rest
+    model = with_options(parts.model, rest) if parts.has_caller_model else parts.model
+    kept = {} if parts.has_caller_model else rest
     if "tools" in options:
         with suppress(NotImplementedError):
             return model.bind_tools(options["tools"], **kept)
@@ -122,7 +125,7 @@ def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModel
 
 
 async def _stream(
-    parts: Parts, prompt: Sequence[BaseMessage], reader: Reader, options: Mapping[str, Any], meter: AnswerMeter
+    parts: Parts, prompt: Sequence[BaseMessage], reader: TokenSink, options: Mapping[str, Any], meter: AnswerMeter
 ) -> AIMessageChunk:
     # Only checked sentences may reach the user. "nostream" keeps LangGraph from streaming the raw tokens.
     config = RunnableConfig(tags=["nostream"])
@@ -134,17 +137,19 @@ async def _stream(
             chunk = as_chunk(received)
             chunks.append(chunk)
             meter.count(chunk)
-            # Some endpoints send a running total, so their last one counts. The clients of other providers add theirs.
+            # Some OpenAI-compatible endpoints send running totals: the last one counts. Other providers' clients send
+            # increments.
             usage = chunk.usage_metadata or usage
             if finish != "content_filter":  # a refusal ends as other answers do; merged chunks would say "stopstop"
                 finish = "content_filter" if refuses(chunk) else finish_of(chunk.response_metadata) or finish
             await reader.feed(chunk.text)
-            await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
+            # Let the event loop run: a fast stream must not block timeouts and other conversations.
+            await asyncio.sleep(0)
     except Exception as failure:
         for chunk in chunks:  # LangChain has kept them too, and would read all arguments once more, in quadratic time
             chunk.tool_call_chunks = []
         if (
-            parts.given and not chunks and str(failure) == _NO_CHUNKS
+            parts.has_caller_model and not chunks and str(failure) == _NO_CHUNKS
         ):  # an endpoint of ours may have sent a page instead
             raise empty_answer() from None
         if not chunks or model_error(failure).code != "unreachable":
@@ -153,7 +158,7 @@ async def _stream(
     if not chunks:
         raise empty_answer()
     whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
-    if not parts.given:
+    if not parts.has_caller_model:
         whole.usage_metadata = usage
     if finish is None and not names_its_finish(whole.response_metadata, parts.model):
         finish = "stop"
@@ -187,7 +192,7 @@ def _broken_off() -> AskbookError:
     return AskbookError("api_error", "stream_cut", "The model's answer ended early.", hint=_ANOTHER, retryable=True)
 
 
-def was_cut(message: AIMessage) -> bool:
+def was_truncated(message: AIMessage) -> bool:
     """Whether the answer ended because it reached its maximum length."""
     return message.response_metadata.get("finish_reason") == "length"
 

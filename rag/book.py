@@ -165,7 +165,7 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SearchFilter:
     """A filter on a search: the prefixes that a chunk's fields must have. Empty fields do not restrict."""
 
     url_prefix: str = ""
@@ -246,7 +246,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The passages found for a question, with the record and the trace of the search."""
 
     passages: list[Passage]

@@ -29,7 +29,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CallerParts:
     """The parts that the caller brings; None means askbook's own. askbook closes none of them."""
 
     model: BaseChatModel | None = None
@@ -65,7 +65,7 @@ class Given:
         return kinds
 
 
-NOTHING_GIVEN: Final = Given()
+NO_CALLER_PARTS: Final = CallerParts()
 
 
 def name_of(given: object) -> str:
@@ -87,7 +87,9 @@ def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
 
 
 def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatModel:
-    """A copy of the caller's model with a run's options, as far as it has fields for them. Call options differ."""
+    """A copy of the caller's model with a run's options, as far as it has fields for them. Options of `bind` have
+    provider-specific names, so fields are set instead.
+    """
     fields = type(model).model_fields
     changes = {
         next(name for name in names if name in fields): options[option]
@@ -99,10 +101,10 @@ def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatMo
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
     """The caller's embeddings as an `Embedder`. Texts beyond a cautious length are embedded in pieces."""
-    from rag.embedding.hosted import HostedEmbeddings, Kind, Wire
+    from rag.embedding.hosted import HostedEmbeddings, InputType, Wire
     from rag.embedding.hosted_errors import Service
 
-    def embed(texts: list[str], kind: Kind) -> Any:
+    def embed(texts: list[str], kind: InputType) -> Any:
         if kind == "search_document":
             return embeddings.embed_documents(texts)
         return [embeddings.embed_query(text) for text in texts]

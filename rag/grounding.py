@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from rag.answer.cited_passage import CitedPassage, finding
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.cited_passage import CitedPassage, check_passages
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.evidence.verdict import Verdict, require_texts
 from rag.evidence.verdict import check as check_words
 from rag.types import REFUSAL, Passage, Standing
@@ -60,8 +60,8 @@ def prove(answer: str, passages: Sequence[str], *, question: str = "", known: Se
     require_texts(passages)
     names = [known] * len(passages) if isinstance(known, str) else [*known, *[""] * len(passages)]
     read = [_passage(number, text, name) for number, (text, name) in enumerate(zip(passages, names, strict=False), 1)]
-    manner = Manner(REFUSAL, footer="none", accepts=("source", "title", "chapter"), question=question)
-    writer = AnswerWriter(read, manner)
+    options = AnswerOptions(REFUSAL, footer="none", accepts=("source", "title", "chapter"), question=question)
+    writer = AnswerWriter(read, options)
     writer.feed(answer)
     writer.close()
     sentences = tuple(
@@ -86,7 +86,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     sources = [CitedPassage(_passage(number, text, known)) for number, text in enumerate(passages, 1)]
     if not sources or any(one.stretch_of(sentence) for one in sources):
         return verdict
-    found = finding(sentence, sources, [one.evidence for one in sources])
+    found = check_passages(sentence, sources, [one.evidence for one in sources])
     if found.supported or found.standing == verdict.standing:
         return verdict
     return replace(verdict, standing=found.standing, reasons=found.reasons, score=found.score)

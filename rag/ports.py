@@ -10,14 +10,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SparseVector, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from numpy import float32
     from numpy.typing import NDArray
 
-    from rag.book import Found
+    from rag.book import SearchResult
     from rag.profiles.profile import Profile
     from rag.types import AnsweredQuestion, Passage
 
@@ -118,7 +118,7 @@ class ChunkIndex(Protocol):
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
     ) -> Ranked:
         """Rank the best `limit` chunks of each leg by `rank`, which gets the scores of all of them in every leg.
 
@@ -167,7 +167,7 @@ class VectorCache(Protocol):
         ...
 
 
-class Searcher(Protocol):
+class Retriever(Protocol):
     """Finds the passages that may answer a question."""
 
     async def retrieve(
@@ -176,11 +176,11 @@ class Searcher(Protocol):
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
-    ) -> Found:
+    ) -> SearchResult:
         """At most `k` passages with a score of at least `threshold`, numbered from 1, best first.
 
         At most `neighbours` passages that stand next to them follow. A `rewrite` is searched in addition to the
@@ -207,7 +207,7 @@ _NEWER_LENGTH: Final = "max_completion_tokens"
 _COUNTING: Final = "stream_options"  # asks the endpoint to count tokens
 
 
-class Dialect:
+class RejectedOptions:
     """The request options that each model of one endpoint has rejected.
 
     >>> dialect = Dialect()
@@ -249,17 +249,17 @@ class Parts:
     `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `dialect` holds the
     options that the endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where
     they run. `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may
-    choose, and `chosen` is the one that it has chosen. With `english_only`, what is in another language is quoted
-    whatever its score: the embedding model knows English alone, and the operator has set no threshold.
+    choose, and `chosen` is the one that it has chosen. With `english_only`, passages in other languages are quoted
+    whatever their score, since the embedding model knows only English, and the operator has set no threshold.
     """
 
     profile: Profile
     model: BaseChatModel | None
     model_name: str
     quoter: Quoter | None
-    retriever: Searcher
+    retriever: Retriever
     key_variable: str = "OPENAI_API_KEY"
-    dialect: Dialect = field(default_factory=Dialect)
+    dialect: RejectedOptions = field(default_factory=RejectedOptions)
     searched_with: str = ""
     collection: str = ""
     judge: Judge | None = None
@@ -273,7 +273,7 @@ class Parts:
         return self.quoter is not None
 
     @property
-    def given(self) -> bool:
+    def has_caller_model(self) -> bool:
         """Whether the caller brought the model."""
         return not self.key_variable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,30 +25,29 @@ from rag.books.book_settings import (
     place_of,
     vector_cache,
 )
-from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, profile_of_given
+from rag.caller_parts import NO_CALLER_PARTS, CallerParts, as_embedder, profile_of_given
 from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
-from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
-from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Searcher, SparseEncoder
+from rag.model.endpoint import AnswerSource, build_model, close_model, endpoint_of
+from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Retriever, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.prompt.prompts import check_system, system_prompt
-from rag.search.given_retriever import GivenRetriever, SeenPassages
-from rag.search.retriever import Retriever
+from rag.search.langchain_retriever import LangChainRetriever, SeenChunkIndex
+from rag.search.retriever import HybridRetriever
 from rag.settings import Settings
 from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
 
 if TYPE_CHECKING:
+    from rag.ingest.chunk_vectors import OnProgress
     from rag.observing.runs import RunObserver
 
 QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
 
-Progress = Callable[[int, int], None]
 
-
-class _Kept(NamedTuple):
+class _CachedParts(NamedTuple):
     """The parts of a profile, its files, and their stamps when they were read."""
 
     parts: Parts
@@ -60,8 +59,8 @@ class _Kept(NamedTuple):
 class LiveServices:
     """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process. The services `beside` it share theirs where
-    the models are the same, so that a process loads each model once.
+    `embedder` is the book's; `local_embedder` always runs in this process. The models of `shared_with`, services of
+    another book, are used where they are the same, so that a process loads each model once.
     """
 
     settings: Settings
@@ -70,8 +69,8 @@ class LiveServices:
     index: ChunkIndex
     reranker: Reranker | None = None
     judge: Judge | None = None
-    given: Given = NOTHING_GIVEN
-    beside: LiveServices | None = None
+    caller_parts: CallerParts = NO_CALLER_PARTS
+    shared_with: LiveServices | None = None
 
     def __post_init__(self) -> None:
         self.sparse: SparseEncoder = Bm25Encoder()
@@ -81,13 +80,13 @@ class LiveServices:
         name = self.profile.name
         files = profile_files(self.settings, name)
         self._parts = {
-            name: _Kept(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
+            name: _CachedParts(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
         }
 
     @property
     def embedding(self) -> Embedding | None:
         """Which model the embedder is; None for one that the caller brought."""
-        if self.given.embeddings is not None and self.index.collection != MANUAL:
+        if self.caller_parts.embeddings is not None and self.index.collection != MANUAL:
             return None
         profile = profile_of(self.settings, self.profile.name)
         return embedding_of(self.settings, profile, self.index.collection)
@@ -97,8 +96,8 @@ class LiveServices:
         """The book's embedder if it runs in this process, else the local one."""
         if is_local(self.embedder):
             return self.embedder
-        if self.beside is not None:
-            return self.beside.local_embedder
+        if self.shared_with is not None:
+            return self.shared_with.local_embedder
         return build_embedder(self.settings, collection=MANUAL)
 
     def parts(self, profile: str | None) -> Parts:
@@ -110,7 +109,7 @@ class LiveServices:
             stamps = [*map(stamp, files)]  # before they are read: a change meanwhile is seen the next time
             parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
-            self._parts[name] = kept = _Kept(parts, files, stamps)
+            self._parts[name] = kept = _CachedParts(parts, files, stamps)
         return kept.parts
 
     def offer_model(self, name: str) -> None:
@@ -119,10 +118,10 @@ class LiveServices:
         for key, kept in self._parts.items():
             self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
-    async def turn_to(self, collection: str) -> None:
+    async def switch_collection(self, collection: str) -> None:
         """Answer from another book from now on. Turns in progress keep the book that they began with."""
         profile = await asyncio.to_thread(profile_of, self.settings, self.profile.name)
-        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.given)
+        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.caller_parts)
         self._replaced += [kept.parts for kept in self._parts.values()]
         self._closed_later.append(self.index)
         self.embedder, self.index, self._parts = fresh.embedder, fresh.index, fresh._parts
@@ -131,23 +130,23 @@ class LiveServices:
     async def aclose(self) -> None:
         for index in self._closed_later:
             await index.aclose()
-        if self.given.qdrant_client is None:
+        if self.caller_parts.qdrant_client is None:
             await self.index.aclose()
         for parts in (*self._replaced, *(kept.parts for kept in self._parts.values())):
-            if parts.model is not None and not parts.given:
+            if parts.model is not None and not parts.has_caller_model:
                 await close_model(parts.model)
 
     def _build(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
-        if self.given.model is not None:
-            changed = profile_of_given(profile, self.given.model)
-            return self._parts_of(changed, Answerer(self.given.model, changed.model.name, None), "")
+        if self.caller_parts.model is not None:
+            changed = profile_of_given(profile, self.caller_parts.model)
+            return self._parts_of(changed, AnswerSource(self.caller_parts.model, changed.model.name, None), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
         return self._parts_of(profile, build_model(profile, self.settings, embedder), endpoint.variable)
 
-    def _parts_of(self, profile: Profile, answerer: Answerer, variable: str) -> Parts:
+    def _parts_of(self, profile: Profile, answerer: AnswerSource, variable: str) -> Parts:
         tool_name = profile.tool.name if profile.tool else "retrieve"
         if answerer.quoter is not None:  # it calls no tool, and reads more passages
             count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
@@ -164,18 +163,18 @@ class LiveServices:
             models=self._offered,
             english_only=answerer.quoter is not None
             and self.settings.agent_score_threshold is None
-            and (self.embedder.model_id, self.given.retriever) == (PACKAGED, None),
+            and (self.embedder.model_id, self.caller_parts.retriever) == (PACKAGED, None),
         )
 
-    def _searcher(self, profile: Profile, tool_name: str) -> Searcher:
-        if self.given.retriever is not None and isinstance(self.index, SeenPassages):
-            return GivenRetriever(self.given.retriever, self.embedder, self.index, tool_name)
+    def _searcher(self, profile: Profile, tool_name: str) -> Retriever:
+        if self.caller_parts.retriever is not None and isinstance(self.index, SeenChunkIndex):
+            return LangChainRetriever(self.caller_parts.retriever, self.embedder, self.index, tool_name)
         owner = owner_of(self.index.collection, profile)
-        return Retriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
+        return HybridRetriever(self.embedder, self.sparse, self.index, tool_name, self.reranker, owner)
 
     def _searched_with(self, profile: Profile) -> str:
-        if self.given.retriever is not None:
-            return f"{type(self.given.retriever).__name__}, the retriever that was given"
+        if self.caller_parts.retriever is not None:
+            return f"{type(self.caller_parts.retriever).__name__}, the retriever that was given"
         text = f"{self.embedder.model_id} {place_of(self.embedder)}"
         if self.reranker is not None:
             text += f", reranked by {self.reranker.model_id} {place_of(self.reranker)}"
@@ -189,11 +188,13 @@ async def open_services(
     *,
     profile: str = "default",
     collection: str | None = None,
-    progress: Progress | None = None,
-    given: Given = NOTHING_GIVEN,
+    progress: OnProgress | None = None,
+    caller_parts: CallerParts = NO_CALLER_PARTS,
 ) -> AsyncIterator[LiveServices]:
     """The services from `build_services`, closed on exit."""
-    services = await build_services(settings, profile=profile, collection=collection, progress=progress, given=given)
+    services = await build_services(
+        settings, profile=profile, collection=collection, progress=progress, caller_parts=caller_parts
+    )
     async with aclosing(services):
         yield services
 
@@ -203,53 +204,66 @@ async def build_services(
     *,
     profile: str = "default",
     collection: str | None = None,
-    progress: Progress | None = None,
-    given: Given = NOTHING_GIVEN,
-    beside: LiveServices | None = None,
+    progress: OnProgress | None = None,
+    caller_parts: CallerParts = NO_CALLER_PARTS,
+    shared_with: LiveServices | None = None,
 ) -> LiveServices:
     """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `given` are parts that the caller brings. `beside` are
-    services of another book, which stay open longer and whose models are shared. The result is not bound to an event
-    loop yet. Raises `UsageError` for a wrong configuration.
+    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, which stay open
+    longer and whose models are shared. The result is not bound to an event loop yet. Raises `UsageError` for a wrong
+    configuration.
     """
-    if given != NOTHING_GIVEN:
-        given.check()
+    if caller_parts != NO_CALLER_PARTS:
+        caller_parts.check()
     chosen = await asyncio.to_thread(profile_of, settings, profile)
-    if given.retriever is not None or given.qdrant_client is not None:
+    if caller_parts.retriever is not None or caller_parts.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
-        return await asyncio.to_thread(_build, settings, chosen, book, given)
+        return await asyncio.to_thread(_build, settings, chosen, book, caller_parts)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, book, given, beside)
+    services = await asyncio.to_thread(_build, settings, chosen, book, caller_parts, shared_with)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
 def _build(
-    settings: Settings, chosen: Profile, book: str, given: Given, beside: LiveServices | None = None
+    settings: Settings,
+    chosen: Profile,
+    book: str,
+    caller_parts: CallerParts,
+    shared_with: LiveServices | None = None,
 ) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
-    if given.embeddings is not None and book != MANUAL:
-        embedder = as_embedder(given.embeddings)
+    if caller_parts.embeddings is not None and book != MANUAL:
+        embedder = as_embedder(caller_parts.embeddings)
     else:
-        embedder = _embedder_of(settings, chosen, book, beside)
-    index = index_of(settings, book, chosen, given)
-    if beside is not None:
-        return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, given, beside)
-    judge = given.judge or _judge_of(settings)
-    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, given)
+        embedder = _embedder_of(settings, chosen, book, shared_with)
+    index = index_of(settings, book, chosen, caller_parts)
+    if shared_with is not None:
+        return LiveServices(
+            settings,
+            chosen,
+            embedder,
+            index,
+            shared_with.reranker,
+            shared_with.judge,
+            caller_parts,
+            shared_with,
+        )
+    judge = caller_parts.judge or _judge_of(settings)
+    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, caller_parts)
 
 
-def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
+def _embedder_of(settings: Settings, chosen: Profile, book: str, shared_with: LiveServices | None) -> Embedder:
     """The book's embedder: one that the services beside it have already, if it is the same model."""
-    if beside is not None:
+    if shared_with is not None:
         choice = embedding_of(settings, chosen, book)
-        if choice == beside.embedding:
-            return beside.embedder
+        if choice == shared_with.embedding:
+            return shared_with.embedder
         if choice == local_embedding(settings):
-            return beside.local_embedder
+            return shared_with.local_embedder
     return build_embedder(settings, chosen, book)
 
 
@@ -269,7 +283,7 @@ def _judge_of(settings: Settings) -> Judge | None:
     return EntailmentJudge(settings.judge_folder)
 
 
-async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
+async def _index_manual(settings: Settings, services: LiveServices, progress: OnProgress | None) -> None:
     stamp = settings.home / "manual.sha256"
     if await is_current(services.index, services.embedder, services.sparse, stamp):
         return

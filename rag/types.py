@@ -119,7 +119,7 @@ class Citation(Record):
     occurrences: list[Quote] = Field(default_factory=list)
 
 
-class Opinion(Record):
+class JudgeTotals(Record):
     """What a judge said of an answer: asked about `sentences` in `calls`, it confirmed some and rejected others.
 
     `removed` counts the rejected ones. A sentence without a verdict is in neither count. `milliseconds` adds up the
@@ -159,7 +159,7 @@ class Grounding(Record):
     unconfirmed: int = 0
     removed: int = 0
     unknown_markers: int = 0
-    judge: Opinion | None = None
+    judge: JudgeTotals | None = None
     checked: list[CheckedSentence] = []
 
 
@@ -267,7 +267,7 @@ class Response(Record):
         return [(" > ".join(dict.fromkeys(filter(None, (one.title, one.heading)))), one.url) for one in pages]
 
 
-class Past(TypedDict):
+class ArchiveSummary(TypedDict):
     """A summary of the turns that moved from the state to the archive, stored there as `blocks` items."""
 
     blocks: int

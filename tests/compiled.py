@@ -11,9 +11,9 @@ from collections import defaultdict
 from typing import Final
 
 from graph import build
-from graph.build import CompiledMachine
+from graph.build import AgentGraph
 from graph.memory import Memory
-from nodes.turn import Patience
+from nodes.turn import RetrySettings
 from rag.ports import ChunkIndex, Parts, Services
 from tests.fakes import AT_ONCE
 
@@ -41,19 +41,19 @@ class _Lent:
 
 
 _BUILD: Final = dict(vars(build))
-_free: Final[dict[Patience, list[tuple[_Lent, CompiledMachine]]]] = defaultdict(list)
+_free: Final[dict[RetrySettings, list[tuple[_Lent, AgentGraph]]]] = defaultdict(list)
 
 
-def compiled(services: Services, memory: Memory, patience: Patience = AT_ONCE) -> CompiledMachine:
+def compiled(services: Services, memory: Memory, retries: RetrySettings = AT_ONCE) -> AgentGraph:
     """The machine over these services, compiled with the memory. Another gets its graph once the services are gone."""
     changed = vars(build) != _BUILD  # by the test, which gets a graph of its own
-    free = [] if changed else _free[patience]
+    free = [] if changed else _free[retries]
     if free:
         lent, graph = free.pop()
         lent.to(services)
     else:
         lent = _Lent(services)
-        graph = build.build_graph(lent, patience).compile()
+        graph = build.build_graph(lent, retries).compile()
     weakref.finalize(services, free.append, (lent, graph))
     copy = graph.copy({"checkpointer": memory.database.saver, "store": memory.database.store})
     vars(copy)["services"] = services  # which live as long as the graph

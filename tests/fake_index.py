@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter
 from rag.ports import Ranked
 
 
@@ -28,7 +28,7 @@ class FakeIndex:
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
     ) -> Ranked:
         raise NotImplementedError
 

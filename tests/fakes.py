@@ -14,15 +14,15 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
-from nodes.turn import Patience
-from rag.book import Found, SparseVector, Trace, Where
+from nodes.turn import RetrySettings
+from rag.book import SearchFilter, SearchResult, SparseVector, Trace
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
-AT_ONCE = Patience(pace=0)  # what fails is tried again without waiting
+AT_ONCE = RetrySettings(time_scale=0)  # what fails is tried again without waiting
 UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py` fails the test that made one
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
@@ -103,7 +103,7 @@ class FakeSearcher:
         self.passages = list(passages)
         self.failures = list(failures)
         self.later = [list(found) for found in later]
-        self.asked: list[tuple[str, int, float, Where | None, list[AnsweredQuestion]]] = []
+        self.asked: list[tuple[str, int, float, SearchFilter | None, list[AnsweredQuestion]]] = []
         self.rewrites: list[str] = []
         self.neighbours: list[int] = []
 
@@ -113,11 +113,11 @@ class FakeSearcher:
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
-    ) -> Found:
+    ) -> SearchResult:
         self.asked.append((question, k, threshold, where, list(history)))
         self.rewrites.append(rewrite)
         self.neighbours.append(neighbours)
@@ -129,7 +129,7 @@ class FakeSearcher:
             question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
-        return Found(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
+        return SearchResult(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
 
     async def words(self) -> set[str]:
         return vocabulary(one.text for one in self.passages)

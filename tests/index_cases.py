@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
-from rag.book import Chunk, IndexInfo, Leg, Matches, Point, SparseVector, Where
+from rag.book import Chunk, IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
 from rag.ports import ChunkIndex
 
 DIMENSION = 4
@@ -61,7 +61,7 @@ class Hit(NamedTuple):
 
 
 async def rankings(
-    index: ChunkIndex, legs: Sequence[Leg], *, limit: int, where: Where | None = None
+    index: ChunkIndex, legs: Sequence[Leg], *, limit: int, where: SearchFilter | None = None
 ) -> list[list[Hit]]:
     """The ranking of each leg, with the chunks read."""
 

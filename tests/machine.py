@@ -11,7 +11,7 @@ from graph.agent import Agent
 from graph.database import LocalDatabase
 from graph.memory import Memory
 from graph.storage import KEEP_TURNS, serializers, thread_config
-from nodes.turn import Patience
+from nodes.turn import RetrySettings
 from rag.ports import Judge
 from rag.profiles.profile import Profile
 from rag.types import Passage, Response
@@ -45,7 +45,7 @@ class Machine:
         quotes: bool = False,
         judged: bool = False,
         judge: Judge | None = None,
-        patience: Patience = AT_ONCE,
+        retries: RetrySettings = AT_ONCE,
         collection: str = "",
     ) -> None:
         self.model = ScriptedModel(script=list(script))
@@ -53,7 +53,7 @@ class Machine:
         self.services = FakeServices(self.model, self.searcher, profile, quotes=quotes, judged=judged, judge=judge)
         self.services.collection = collection
         self.memory = memory or local_memory()
-        self.graph = compiled(self.services, self.memory, patience)
+        self.graph = compiled(self.services, self.memory, retries)
         self.agent = Agent(self.graph, self.services, self.memory)
         self.events: list[dict[str, Any]] = []
 

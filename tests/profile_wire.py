@@ -15,9 +15,9 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.agent import Agent, open_agent
 from graph.memory import open_memory
-from rag.book import Found
+from rag.book import SearchResult
 from rag.model.endpoint import build_model
-from rag.ports import ChunkIndex, Dialect, Parts, Quoter
+from rag.ports import ChunkIndex, Parts, Quoter, RejectedOptions
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings, variables
 from rag.types import Event, Passage, Response
@@ -38,7 +38,7 @@ class Searcher(FakeSearcher):
 
     later_failures: Sequence[Exception] = ()
 
-    async def retrieve(self, question: str, **options: Any) -> Found:
+    async def retrieve(self, question: str, **options: Any) -> SearchResult:
         if self.asked and self.later_failures:
             self.failures, self.later_failures = [*self.later_failures], ()
         return await super().retrieve(question, **options)
@@ -76,7 +76,7 @@ class Wire:
             changes |= {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE}
         self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
         self._memory = local_memory()
-        self._dialect = Dialect()
+        self._dialect = RejectedOptions()
         self._built: dict[tuple[str | None, ...], tuple[Profile, BaseChatModel | None, str, Quoter | None]] = {}
 
     def parts(self, _profile: str | None) -> Parts:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.citations import UNCONFIRMED
-from rag.answer.pieces import PieceCutter
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.pieces import PieceSplitter
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK as FLAG
 from rag.types import GroundingMode, Quote
@@ -23,7 +23,7 @@ REFUSAL = "I do not know."
 
 def write(text: str, step: int = 0, mode: GroundingMode = "strict") -> AnswerWriter:
     """The writer after the text, in tokens of so many characters."""
-    writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode, question="What is a node?"))
+    writer = AnswerWriter(BOOK, AnswerOptions(REFUSAL, footer="none", mode=mode, question="What is a node?"))
     shown = [
         one
         for at in range(0, len(text), step or len(text) or 1)
@@ -343,14 +343,14 @@ def test_what_a_model_thinks_aloud_is_no_part_of_the_answer() -> None:
 def test_a_tag_within_a_sentence_or_in_code_is_no_thought() -> None:
     for text in ("The <think> tag.", "Use `a. <think>` here.", "```\n<think>\n```", "A. <thin", "A <think"):
         for size in (1, 3, 100):
-            cutter = PieceCutter()
+            cutter = PieceSplitter()
             pieces = [piece for at in range(0, len(text), size) for piece in cutter.feed(text[at : at + size])]
             pieces.append(cutter.close())
             assert "".join(piece.text for piece in pieces if piece.kind != "thought") == text
 
 
 def test_a_number_in_brackets_that_the_passage_has_is_the_books() -> None:
-    writer = AnswerWriter([passage(1, "The gain lies in [0.5, 1.5] here.")], Manner(REFUSAL, footer="none"))
+    writer = AnswerWriter([passage(1, "The gain lies in [0.5, 1.5] here.")], AnswerOptions(REFUSAL, footer="none"))
     writer.feed("The gain lies in [0.5, 1.5] here [1].")
     writer.close()
     assert writer.shown.content == "The gain lies in [0.5, 1.5] here [1]."

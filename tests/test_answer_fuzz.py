@@ -12,7 +12,7 @@ from itertools import pairwise
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.types import Citation, CitationStyle, Passage, Quote
 from tests.fakes import passage
 
@@ -47,7 +47,7 @@ STYLES: tuple[CitationStyle, ...] = ("numbered", "source", "title", "chapter")
 
 outputs = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=4)), max_size=25).map("".join)
 manners = st.builds(
-    Manner,
+    AnswerOptions,
     refusal=st.just(REFUSAL),
     style=st.sampled_from(STYLES),
     footer=st.just("none"),
@@ -60,7 +60,9 @@ fuzzed = settings(
 )
 
 
-def write(text: str, manner: Manner, cuts: list[int] | None = None, passages: list[Passage] = PASSAGES) -> AnswerWriter:
+def write(
+    text: str, manner: AnswerOptions, cuts: list[int] | None = None, passages: list[Passage] = PASSAGES
+) -> AnswerWriter:
     """The writer after the text, which comes in tokens cut at these places; what it gave out is checked on the way."""
     writer = AnswerWriter(passages, manner)
     places = [0, *sorted(cut % (len(text) + 1) for cut in cuts or []), len(text)]
@@ -86,9 +88,11 @@ def quotes_of(citation: Citation) -> list[Quote]:
 
 @fuzzed
 @given(outputs, manners, st.lists(st.integers(0, 10_000), max_size=12))
-@example("Cows have 77 legs [1]. <b></b> A node is a process [1].", Manner(REFUSAL, footer="none"), [])
-@example("Topics fly [1]. [3] A node is a process [1].", Manner(REFUSAL, footer="none", mode="exact"), [])
-def test_whatever_a_model_writes_only_the_book_is_cited_and_linked(text: str, manner: Manner, cuts: list[int]) -> None:
+@example("Cows have 77 legs [1]. <b></b> A node is a process [1].", AnswerOptions(REFUSAL, footer="none"), [])
+@example("Topics fly [1]. [3] A node is a process [1].", AnswerOptions(REFUSAL, footer="none", mode="exact"), [])
+def test_whatever_a_model_writes_only_the_book_is_cited_and_linked(
+    text: str, manner: AnswerOptions, cuts: list[int]
+) -> None:
     writer = write(text, manner)
     texts = {one.number: one.text for one in PASSAGES}
     content, plain = writer.shown.content, writer.shown.plain
@@ -108,9 +112,9 @@ def test_whatever_a_model_writes_only_the_book_is_cited_and_linked(text: str, ma
 @fuzzed
 @given(outputs)
 def test_every_sentence_counts_as_shown_or_as_removed(text: str) -> None:
-    exact = write(text, Manner(REFUSAL, footer="none", mode="exact")).grounding
+    exact = write(text, AnswerOptions(REFUSAL, footer="none", mode="exact")).grounding
     assert exact.sentences == exact.supported + exact.removed
-    strict = write(text, Manner(REFUSAL, footer="none")).grounding
+    strict = write(text, AnswerOptions(REFUSAL, footer="none")).grounding
     assert strict.sentences == strict.supported + strict.unconfirmed + strict.removed
     assert strict.sentences <= sum(one.standing != "frame" for one in strict.checked)  # a heading may be marked too
 
@@ -119,5 +123,5 @@ def test_every_sentence_counts_as_shown_or_as_removed(text: str) -> None:
 @given(outputs)
 def test_an_answer_cites_nothing_of_another_turn(text: str) -> None:
     second = [passage(1, "A gripper is a hand.", chunk_id="b1", url="https://b.example", link="https://b.example#g")]
-    writer = write(text, Manner(REFUSAL, mode="off", footer="none"), passages=second)
+    writer = write(text, AnswerOptions(REFUSAL, mode="off", footer="none"), passages=second)
     assert {citation.chunk_id for citation in writer.shown.citations.values()} <= {"b1"}

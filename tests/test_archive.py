@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from graph.memory import Memory
 from graph.storage import thread_config
 from nodes import archive
-from nodes.archive import BLOCK, NOTHING, WINDOW, cut, namespace_of, with_blocks, without_block
+from nodes.archive import BLOCK, EMPTY_ARCHIVE, WINDOW, cut, namespace_of, with_blocks, without_block
 from rag.conversation.turns import turns
 from rag.errors import MemoryFailureError
 from state import InputState
@@ -57,20 +57,20 @@ def conversation(number: int) -> list[AnyMessage]:
 @pytest.mark.parametrize("number", range(30))
 def test_no_message_is_lost_and_none_is_doubled_by_a_cut(number: int) -> None:
     messages = conversation(number)
-    leaving, staying = cut(messages)
-    assert [message for block in leaving for message in block] + staying == messages
+    to_archive, staying = cut(messages)
+    assert [message for block in to_archive for message in block] + staying == messages
 
 
 @pytest.mark.parametrize("number", range(30))
 def test_the_window_stays_and_what_leaves_leaves_in_whole_blocks(number: int) -> None:
-    leaving, staying = cut(conversation(number))
+    to_archive, staying = cut(conversation(number))
     assert min(number, WINDOW) <= len(turns(staying)) < WINDOW + BLOCK
-    assert all(len(turns(block)) == BLOCK for block in leaving)
+    assert all(len(turns(block)) == BLOCK for block in to_archive)
 
 
 def test_a_question_that_was_broken_off_goes_with_the_turn_after_it() -> None:
-    leaving, staying = cut([HumanMessage("Lost?", id="lost"), *conversation(3)], window=1, block=1)
-    assert [message.text for message in leaving[0]] == ["Lost?", "Q1", "A"]
+    to_archive, staying = cut([HumanMessage("Lost?", id="lost"), *conversation(3)], window=1, block=1)
+    assert [message.text for message in to_archive[0]] == ["Lost?", "Q1", "A"]
     assert len(staying) == 2
 
 
@@ -80,8 +80,8 @@ def test_a_question_without_an_answer_yet_stays() -> None:
 
 
 def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
-    blocks = cut(conversation(4), window=0, block=2).leaving
-    one, two = with_blocks(NOTHING, blocks[:1]), with_blocks(NOTHING, blocks)
+    blocks = cut(conversation(4), window=0, block=2).to_archive
+    one, two = with_blocks(EMPTY_ARCHIVE, blocks[:1]), with_blocks(EMPTY_ARCHIVE, blocks)
     assert two == {
         "blocks": 2,
         "turns": 4,
@@ -89,7 +89,7 @@ def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
         "first_question": "Q1",
     }
     assert without_block(two, blocks[1]) == one
-    assert without_block(one, blocks[0]) == NOTHING
+    assert without_block(one, blocks[0]) == EMPTY_ARCHIVE
 
 
 # --- in a conversation ----------------------------------------------------------------------------------------------

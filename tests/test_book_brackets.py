@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import prove
 from rag.quoting.answerer import QuotingAnswerer
 from tests.fakes import passage
@@ -13,7 +13,7 @@ from tests.fakes import passage
 def quoted(question: str, *texts: str) -> AnswerWriter:
     """What a reader sees of the answer without a model."""
     passages = [passage(number, text) for number, text in enumerate(texts, 1)]
-    writer = AnswerWriter(passages, Manner("No.", footer="none", question=question))
+    writer = AnswerWriter(passages, AnswerOptions("No.", footer="none", question=question))
     for piece in QuotingAnswerer().quote(question, passages):
         writer.feed(piece)
     writer.close()

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from graph.agent import Agent
-from graph.build import exclusive
+from graph.build import with_thread_lock
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
 from nodes.archive import BLOCK, WINDOW
@@ -116,7 +116,7 @@ async def test_within_another_graph_it_uses_that_ones_conversation_and_takes_no_
     machine = Machine(ANSWER)
     hasty = Memory(machine.memory.database, HASTY)
     outer = StateGraph(AgentState)
-    outer.add_node("book", exclusive(machine.graph, hasty.turn))
+    outer.add_node("book", with_thread_lock(machine.graph, hasty.turn))
     outer.add_edge(START, "book")
     outer.add_edge("book", END)
     graph: Any = outer.compile(checkpointer=Machine().memory.database.saver)

@@ -28,7 +28,7 @@ from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
 from rag.index.server import ServerIndex
-from rag.search.given_retriever import SeenPassages, chunk_of, score_of
+from rag.search.langchain_retriever import SeenChunkIndex, chunk_of, score_of
 from rag.search.retriever import as_retriever, document_of
 from rag.settings import Settings
 from state import Context
@@ -129,7 +129,7 @@ async def test_a_follow_up_is_also_searched_in_its_context(settings: Settings) -
 
 async def test_the_failure_of_a_retriever_is_an_error_without_its_text(settings: Settings) -> None:
     retriever = ListRetriever(failure=RuntimeError("key-canary"))
-    async with open_agent(settings, retriever=retriever, patience=AT_ONCE) as agent:
+    async with open_agent(settings, retriever=retriever, retries=AT_ONCE) as agent:
         response = await agent.ask(QUESTION)
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("retrieval_error", "retriever")
@@ -141,7 +141,7 @@ async def test_a_retriever_that_returns_no_documents_is_an_error_of_the_retrieve
     settings: Settings, found: Any
 ) -> None:
     retriever = ListRetriever.model_construct(documents=found, failure=None, asked=[])
-    async with open_agent(settings, retriever=retriever, patience=AT_ONCE) as agent:
+    async with open_agent(settings, retriever=retriever, retries=AT_ONCE) as agent:
         error = (await agent.ask(QUESTION)).error
     assert error is not None
     assert (error.code, "Documents" in error.message) == ("retriever", True)
@@ -202,7 +202,7 @@ def test_only_an_anchor_of_a_page_is_taken_off_its_address(metadata: dict[str, s
 
 
 async def test_a_retriever_s_index_is_neither_searched_nor_filled() -> None:
-    index = SeenPassages("book")
+    index = SeenChunkIndex("book")
     assert (await index.info(), await index.entries(), await index.fetch(["none"])) == (None, [], [])
     with pytest.raises(UsageError):
         await index.search(lambda _: [[1.0]], lambda _: None, limit=1)

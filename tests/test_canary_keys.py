@@ -75,7 +75,7 @@ async def test_no_key_is_in_anything_of_a_run(
     caplog.set_level(logging.DEBUG)
     endpoint.script += [GOOD, TELLTALE, GOOD]
     traces = RunCollectorCallbackHandler()
-    async with open_agent(Settings.from_env(None), "mine", patience=AT_ONCE) as agent:
+    async with open_agent(Settings.from_env(None), "mine", retries=AT_ONCE) as agent:
         said: list[Any] = [repr(agent.services), vars(agent.services), agent.services.parts("mine")]
         said += [event async for event in agent.stream(QUESTION, thread_id="t")]
         said += [await _traced(agent, traces), await _traced(agent, traces)]  # one fails, one does not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.types import CitationStyle, Passage
 from tests.fakes import passage
 
@@ -22,7 +22,7 @@ SAME_PAGE = [
 def written(
     text: str, form: CitationStyle, passages: list[Passage] = TWO, style: CitationStyle = "numbered", step: int = 0
 ) -> AnswerWriter:
-    writer = AnswerWriter(passages, Manner(REFUSAL, style, footer="none", accepts=(form,), mode="off"))
+    writer = AnswerWriter(passages, AnswerOptions(REFUSAL, style, footer="none", accepts=(form,), mode="off"))
     shown: list[str] = []
     for begin in range(0, len(text), step or len(text)):
         shown += writer.feed(text[begin : begin + (step or len(text))])
@@ -82,7 +82,7 @@ def test_a_form_that_names_a_page_cites_those_of_its_passages_that_say_the_sente
         SAME_PAGE[0].model_copy(update={"text": "Run the installer with sudo on Ubuntu."}),
         SAME_PAGE[1].model_copy(update={"text": "Open the graphical wizard on Windows."}),
     ]
-    manner = Manner(REFUSAL, "numbered", footer="none", accepts=(form,), mode="strict")
+    manner = AnswerOptions(REFUSAL, "numbered", footer="none", accepts=(form,), mode="strict")
     writer = AnswerWriter(found, manner)
     shown = [*writer.feed(f"Open the graphical wizard on Windows {citation}."), *writer.close()]
     assert "".join(shown) == "Open the graphical wizard on Windows [2]."
@@ -121,7 +121,7 @@ def test_a_link_of_the_book_to_one_of_its_pages_cites_only_where_nothing_else_do
         ),
         ("A node is a process [Page 1](https://book.example/page-1).", "A node is a process [1]."),
     ):
-        writer = AnswerWriter(book, Manner(REFUSAL, footer="none"))
+        writer = AnswerWriter(book, AnswerOptions(REFUSAL, footer="none"))
         writer.feed(written_)
         writer.close()
         assert writer.shown.plain == shown
@@ -145,7 +145,7 @@ def test_a_link_is_no_citation_where_the_profile_cites_otherwise() -> None:
 
 
 def test_without_a_form_of_its_own_a_profile_leaves_all_as_it_is() -> None:
-    writer = AnswerWriter(TWO, Manner(REFUSAL, footer="none", mode="off"))
+    writer = AnswerWriter(TWO, AnswerOptions(REFUSAL, footer="none", mode="off"))
     text = "It is so (from Chapter 2: Installation) [1]."
     writer.feed(text)
     writer.close()
@@ -195,7 +195,7 @@ def test_many_open_brackets_take_little_time() -> None:
     "pair", ["{own}{own}", "{own} {own}", "[1]{own}", "[1] {own}", "{own} [1]", "{own}, [1]", "[1] [1] [1]", "[1][1]"]
 )
 def test_a_passage_is_cited_once_in_one_place(style: CitationStyle, own: str, pair: str) -> None:
-    writer = AnswerWriter([passage(1)], Manner(REFUSAL, style, footer="none", accepts=(style,)))
+    writer = AnswerWriter([passage(1)], AnswerOptions(REFUSAL, style, footer="none", accepts=(style,)))
     writer.feed(f"A node is a process {pair.format(own=own)}.")
     writer.close()
     assert (writer.shown.plain, writer.grounding.unknown_markers) == ("A node is a process [1].", 0)
@@ -204,7 +204,7 @@ def test_a_passage_is_cited_once_in_one_place(style: CitationStyle, own: str, pa
 
 def test_two_passages_of_a_section_are_named_once_where_the_style_names_the_section() -> None:
     page = [passage(1), passage(2, "A node has a name.", title="Page 1")]
-    writer = AnswerWriter(page, Manner(REFUSAL, "chapter", footer="none", mode="off"))
+    writer = AnswerWriter(page, AnswerOptions(REFUSAL, "chapter", footer="none", mode="off"))
     writer.feed("A node is a process with a name [1][2]. A node has a name [2] and is a process [1].")
     writer.close()
     assert writer.shown.content == (
@@ -221,14 +221,14 @@ def test_two_passages_of_a_section_are_named_once_where_the_style_names_the_sect
      ("(from) [1]", 1), ("(from Page 9) [1]", 1)],
 )  # fmt: skip
 def test_chapters_are_named_in_many_ways_and_what_names_none_is_counted(form: str, unknown: int) -> None:
-    writer = AnswerWriter([passage(1)], Manner(REFUSAL, footer="none", accepts=("chapter",)))
+    writer = AnswerWriter([passage(1)], AnswerOptions(REFUSAL, footer="none", accepts=("chapter",)))
     writer.feed(f"A node is a process {form}.")
     writer.close()
     assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", unknown)
 
 
 def test_a_source_without_its_address_counts_where_it_names_one_passage() -> None:
-    writer = AnswerWriter([passage(1)], Manner(REFUSAL, footer="none", accepts=("source",)))
+    writer = AnswerWriter([passage(1)], AnswerOptions(REFUSAL, footer="none", accepts=("source",)))
     writer.feed("A node is a process [Source: Page 1]. A node is a process [Source: Cows].")
     writer.close()
     assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", 1)
@@ -253,7 +253,7 @@ def test_a_citation_in_words_behind_a_full_stop_belongs_to_the_sentence_before(
     form: CitationStyle, cite: str, step: int
 ) -> None:
     text = f"Atlas weighs 89 kg. {cite} The battery lasts one hour. {cite}\n\n- Atlas is a robot. {cite}"
-    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=(form,)))
+    writer = AnswerWriter(ATLAS, AnswerOptions(REFUSAL, footer="none", accepts=(form,)))
     for begin in range(0, len(text), step or len(text)):
         writer.feed(text[begin : begin + (step or len(text))])
     writer.close()
@@ -284,7 +284,7 @@ OURS, SPOT = "[Atlas](https://book.example/page-1)", "[Spot](https://book.exampl
 def test_a_link_to_a_passage_cites_it_and_keeps_its_words_where_they_are_of_the_sentence(
     accepts: tuple[CitationStyle, ...], text: str, plain: str
 ) -> None:
-    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=accepts))
+    writer = AnswerWriter(ATLAS, AnswerOptions(REFUSAL, footer="none", accepts=accepts))
     writer.feed(text)
     writer.close()
     assert (writer.shown.plain, writer.notices) == (plain, [])
@@ -319,14 +319,14 @@ def test_a_link_among_the_words_is_reduced_to_its_text_and_an_image_leaves_nothi
 def test_a_link_behind_see_to_the_page_of_a_passage_cites_it_without_a_notice(
     accepts: tuple[CitationStyle, ...], text: str, plain: str
 ) -> None:
-    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none", accepts=accepts))
+    writer = AnswerWriter(ATLAS, AnswerOptions(REFUSAL, footer="none", accepts=accepts))
     writer.feed(text)
     writer.close()
     assert (writer.shown.plain, writer.notices) == (plain, [])
 
 
 def test_a_sentence_that_sends_to_a_page_and_claims_something_is_checked() -> None:
-    writer = AnswerWriter(ATLAS, Manner(REFUSAL, footer="none"))
+    writer = AnswerWriter(ATLAS, AnswerOptions(REFUSAL, footer="none"))
     writer.feed(f"Atlas weighs 89 kg [1]. See {OURS} for 47 batteries.")
     writer.close()
     assert (writer.shown.plain, writer.grounding.removed) == ("Atlas weighs 89 kg [1].", 1)

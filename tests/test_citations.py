@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 
 from rag.answer.citations import make_citation, sources_footer, unconfirmed_answer
 from rag.answer.cited_passage import LONGEST_QUOTE, best_quote
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.text.markup import without_markers
 from rag.types import CitationStyle, Footer, Passage, Quote
 from tests.fakes import passage
@@ -39,7 +39,7 @@ def written(
     text: str, *tokens: str, style: CitationStyle = "numbered", passages: tuple[Passage, ...] = (NODE, TOPIC)
 ) -> tuple[AnswerWriter, list[str]]:
     """The writer after the whole text, and the pieces that it gave out."""
-    writer = AnswerWriter(passages, Manner(REFUSAL, style, mode="off"))
+    writer = AnswerWriter(passages, AnswerOptions(REFUSAL, style, mode="off"))
     shown = [piece for token in tokens or (text,) for piece in writer.feed(token)]
     return writer, shown + writer.close()
 

@@ -11,7 +11,7 @@ from cli.terminal import console
 from cli.why import checked_line, judged_line, leg_names, print_why, summary
 from rag.book import Candidate, Outcome, Trace
 from rag.errors import AskbookError
-from rag.types import Grounding, Opinion, Response, RetrievedChunk
+from rag.types import Grounding, JudgeTotals, Response, RetrievedChunk
 
 FOUND = RetrievedChunk(rank=1, score=0.71, chunk_id="c", url="u", title="Install", heading="Python versions")
 BEST = 'The best passage, "Python versions", scored 0.71'
@@ -52,7 +52,7 @@ def error() -> Any:
         ),
         ({"fallback_reason": "model_refused"}, f"{BEST}, but no passage was found to answer the question."),
         ({"fallback_reason": "unconfirmed"}, f"{BEST}, but no sentence of the answer could be confirmed."),
-        ({"fallback_reason": "smalltalk"}, "This was taken for small talk, so the book was not asked."),
+        ({"fallback_reason": "smalltalk"}, "This was taken for small talk, so the book was not searched."),
         (
             {"fallback_reason": "smalltalk", "llm_calls": 1},
             "The model took this for small talk: its answer only greets or thanks.",
@@ -99,6 +99,6 @@ def test_nothing_is_wider_than_a_narrow_terminal() -> None:
 def test_what_the_check_and_the_judge_found_is_told() -> None:
     counts = Grounding(sentences=5, supported=3, removed=2)
     assert checked_line(counts) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed"
-    judge = Opinion(model="gpt", sentences=4, confirmed=3, removed=1, calls=2, milliseconds=812.4)
+    judge = JudgeTotals(model="gpt", sentences=4, confirmed=3, removed=1, calls=2, milliseconds=812.4)
     assert judged_line(judge) == "gpt: 2 calls, 4 sentences, 3 confirmed, 1 rejected, 812 ms"
-    assert judged_line(Opinion(model="gpt")) == "gpt: no call, since nothing was doubtful"
+    assert judged_line(JudgeTotals(model="gpt")) == "gpt: no call, since nothing was doubtful"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import IndexEntry, IndexInfo, Leg, Matches, Where
+from rag.book import IndexEntry, IndexInfo, Leg, Matches, SearchFilter
 from rag.errors import RetrievalError, UsageError
 from rag.ports import ChunkIndex
 from tests import index_cases
@@ -109,11 +109,11 @@ async def test_a_sparse_leg_finds_only_chunks_with_one_of_its_terms(index: Chunk
 
 
 FIELDS = (
-    Where(title="Title of a"),
-    Where(heading="In"),
-    Where(file="a.md"),
-    Where(chapter="Chapter 3"),
-    Where(title="Title", chapter="Chapter 3"),
+    SearchFilter(title="Title of a"),
+    SearchFilter(heading="In"),
+    SearchFilter(file="a.md"),
+    SearchFilter(chapter="Chapter 3"),
+    SearchFilter(title="Title", chapter="Chapter 3"),
 )
 
 
@@ -211,7 +211,7 @@ async def test_a_url_prefix_lets_through_exactly_the_urls_that_start_with_it(ind
     ]
     await index.replace(INFO, add=points, remove=[])
     for prefix, found in PREFIXES.items():
-        dense, sparse = await rankings(index, [NORTH, terms(1)], limit=9, where=Where(url_prefix=prefix))
+        dense, sparse = await rankings(index, [NORTH, terms(1)], limit=9, where=SearchFilter(url_prefix=prefix))
         assert set(names(dense)) == found, prefix
         assert set(names(sparse)) == found, prefix
 

@@ -20,9 +20,10 @@ from graph.agent import Agent
 from graph.memory import Memory, open_memory
 from nodes import model_call
 from nodes.generate import spent_before
-from nodes.model_call import ModelRequest, Unseen, call_model
+from nodes.model_call import DiscardingSink, ModelRequest, call_model
 from rag.errors import AskbookError
-from rag.model import http_client_options, received_answer
+from rag.http import http_clients
+from rag.model import received_answer
 from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
@@ -74,7 +75,7 @@ async def stopped(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0
     parts = parts_of(model)(None)
     request = ModelRequest([], 100, may_search=True, model="scripted")
     with pytest.raises(AskbookError) as caught:
-        await call_model(parts, request, Unseen(), clock=clock)
+        await call_model(parts, request, DiscardingSink(), clock=clock)
     return caught.value
 
 
@@ -90,7 +91,7 @@ async def test_what_earlier_attempts_took_counts_as_time_of_the_answer() -> None
     fast = count(0.0, step=7.0)
     request = ModelRequest([], 100, may_search=True, model="scripted")
     with pytest.raises(AskbookError) as caught:
-        await call_model(parts_of(Endless())(None), request, Unseen(), spent=560.0, clock=lambda: next(fast))
+        await call_model(parts_of(Endless())(None), request, DiscardingSink(), spent=560.0, clock=lambda: next(fast))
     assert caught.value.code == "answer_timeout"
     assert next(fast) < 70
 
@@ -162,7 +163,7 @@ class Stream(Reply):
 
 @pytest.fixture
 async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
-    monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**18)  # the real limit takes seconds
+    monkeypatch.setattr(http_clients, "WIRE_BYTES", 2**18)  # the real limit takes seconds
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
         services = WiredServices(endpoint.address)
@@ -218,5 +219,5 @@ async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
 def test_the_limits_of_the_manual_are_those_of_the_program() -> None:
     page = (Path(__file__).parent.parent / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     assert f"{received_answer.ANSWER.characters:,} characters" in page
-    assert f"{received_answer.WIRE_BYTES // 2**20} megabytes" in page
+    assert f"{http_clients.WIRE_BYTES // 2**20} megabytes" in page
     assert f"| a whole answer | {received_answer.ANSWER.seconds / 60:g} minutes |" in page

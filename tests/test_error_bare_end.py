@@ -11,7 +11,7 @@ from langgraph.graph import END
 
 from graph.build import build_graph
 from graph.storage import thread_config
-from nodes.error import always_ending, bare_end, error_draft, last_resort, make_to_fallback
+from nodes.error import end_with_error, error_draft, handle_error_node, make_fallback_handler, never_raises
 from rag.errors import AskbookError, UsageError
 from rag.types import Response
 from state import AgentState, InputState
@@ -83,7 +83,7 @@ def test_a_handler_that_fails_ends_the_turn_with_the_failure_of_the_node() -> No
     def fails(_state: AgentState, _error: NodeError) -> Any:
         raise KeyError("sk-canary")
 
-    command = always_ending(fails)(asked(), NodeError("GENERATING", FAILURE))
+    command = never_raises(fails)(asked(), NodeError("GENERATING", FAILURE))
     assert command.goto == END
     assert isinstance(command.update, dict)
     assert command.update["response"]["error"]["code"] == "server_error"
@@ -93,13 +93,13 @@ def test_a_profile_that_vanished_during_the_turn_ends_it_with_the_failure_of_the
     def gone(_profile: str | None) -> Any:
         raise UsageError("There is no profile.", code="unknown_profile")
 
-    command = make_to_fallback(gone)(asked(), NodeError("GENERATING", FAILURE))
+    command = make_fallback_handler(gone)(asked(), NodeError("GENERATING", FAILURE))
     assert isinstance(command.update, dict)
     assert command.update["response"]["error"]["code"] == "server_error"
 
 
 def test_the_error_of_the_draft_is_told_rather_than_the_failure_to_report_it() -> None:
-    command = last_resort(asked(draft=error_draft(FAILURE.info())), NodeError("ERROR", RuntimeError("sk-canary")))
+    command = handle_error_node(asked(draft=error_draft(FAILURE.info())), NodeError("ERROR", RuntimeError("sk-canary")))
     assert isinstance(command.update, dict)
     assert command.update["response"]["error"]["code"] == "server_error"
 
@@ -107,6 +107,6 @@ def test_the_error_of_the_draft_is_told_rather_than_the_failure_to_report_it() -
 def test_a_refused_question_leaves_no_trace_when_its_refusal_could_not_be_reported() -> None:
     state = asked()
     state["turn"] = {"refused": True}  # type: ignore[typeddict-item]  # as little as there may be
-    update = bare_end(state, FAILURE)
+    update = end_with_error(state, FAILURE)
     assert [message.id for message in update["messages"]] == ["question-1"]
     assert "turn_number" not in update

@@ -48,7 +48,7 @@ async def stage(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> As
         patch.setenv("ASKBOOK_HOME", str(home))
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.setenv("OPENAI_BASE_URL", model.address)
-        async with open_agent(Settings.from_env(None), patience=AT_ONCE) as agent:
+        async with open_agent(Settings.from_env(None), retries=AT_ONCE) as agent:
             yield Stage(agent, home, {"model": model}, (KEY,))
 
 

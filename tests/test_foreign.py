@@ -20,7 +20,7 @@ from rag.index.catalog import open_index
 from rag.index.mapping_proposal import payload_section, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.settings import Settings, variables
 from run import main
 from tests import foreign
@@ -230,13 +230,13 @@ def test_vectors_of_the_size_of_each_schema_are_searched(number: int) -> None:
         book = BookSection(collection=name, embedding_model=model.model_id)
         layout = book.model_copy(update={"payload": fields})
         index = open_index(home=Path(), collection=name, server=Server(address), layout=layout)
-        found = await Retriever(model, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.9)
+        found = await HybridRetriever(model, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.9)
         assert [one.text for one in found.passages] == [PAGES[1][1]]
         assert found.passages[0].score == pytest.approx(1.0, abs=1e-3)
         calls = model.calls
         other = Wide(model.model_id, model.dimension + 1)
         with pytest.raises(RetrievalError, match=f"{model.dimension} dimensions"):
-            await Retriever(other, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.0)
+            await HybridRetriever(other, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.0)
         assert model.calls == calls
         assert other.calls == 0
         await index.aclose()

@@ -60,7 +60,7 @@ async def agent(provider: Provider, _listening: WireServer, home: Path) -> Async
 @asynccontextmanager
 async def asking(home: Path, model: BaseChatModel) -> AsyncIterator[Agent]:
     settings = Settings(home=home)
-    async with open_agent(settings, collection="book", model=model, patience=AT_ONCE) as agent:
+    async with open_agent(settings, collection="book", model=model, retries=AT_ONCE) as agent:
         yield agent
 
 

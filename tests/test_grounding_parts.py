@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rag.evidence.analyzed_text import opposites, scopes
 from rag.evidence.mentions import code_words
 from rag.evidence.numbers import quantities
-from rag.evidence.reading import opposites, scopes
 from rag.evidence.verdict import check
 from rag.evidence.words import key_of, tokens
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import prove
 from rag.text.english.speech_acts import task_verb
 from rag.text.orders import is_order, orders, stated, without_orders
@@ -27,7 +27,7 @@ needs_attacks = pytest.mark.skipif(not PLANTED, reason="the attacks are not besi
 
 def answer_of(said: str, *texts: str) -> str:
     book = [passage(number, text, heading="Robots") for number, text in enumerate(texts, 1)]
-    writer = AnswerWriter(book, Manner(REFUSAL, footer="none", question="What do mobile robots use?"))
+    writer = AnswerWriter(book, AnswerOptions(REFUSAL, footer="none", question="What do mobile robots use?"))
     writer.feed(said)
     writer.close()
     return writer.shown.content
@@ -290,7 +290,7 @@ def test_a_sentence_that_told_nothing_but_an_address_goes_with_it(said: str) -> 
 )
 def test_an_order_that_is_copied_word_for_word_is_no_quotation(order: str) -> None:
     book = [passage(1, f"A node is a process. {order} Nodes talk over topics.")]
-    writer = AnswerWriter(book, Manner(refusal="I do not know.", footer="none"))
+    writer = AnswerWriter(book, AnswerOptions(refusal="I do not know.", footer="none"))
     shown = [*writer.feed(f"A node is a process [1]. {order} [1]"), *writer.close()]
     assert "".join(shown) == "A node is a process [1]."
 

@@ -17,9 +17,9 @@ from graph.storage import thread_config
 from nodes import judge
 from nodes.judge import ENOUGH
 from rag.answer.citations import unconfirmed_answer
-from rag.answer.judging import Claim, JudgingForm
+from rag.answer.judge_prompt import Claim, JudgePrompt
 from rag.answer.shown_answer import LEFT_OUT
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.errors import AskbookError
 from rag.profiles.profile import FOLDER, Profile, load_profile
 from rag.types import UNCONFIRMED_MARK, GroundingMode, Passage
@@ -427,8 +427,8 @@ async def test_over_the_wire_a_failing_judge_harms_no_answer(
 # --- what it is asked, and how it is read ----------------------------------------------------------------------------
 
 
-def form(*claims: Claim, book: Sequence[Passage] = BOOK) -> JudgingForm:
-    return JudgingForm(claims, {one.number: one for one in book}, "00")
+def form(*claims: Claim, book: Sequence[Passage] = BOOK) -> JudgePrompt:
+    return JudgePrompt(claims, {one.number: one for one in book}, "00")
 
 
 def test_the_prompt_has_the_cited_passages_once_and_a_line_for_each_sentence() -> None:
@@ -484,12 +484,12 @@ def test_what_a_judge_says_changes_standings_alone_and_what_is_streamed_is_the_a
 ) -> None:
     """Whatever it says, in whatever order, however late: what is contradicted stays so; no passage is added."""
     text = "".join(parts)
-    writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode, judged=True))
+    writer = AnswerWriter(BOOK, AnswerOptions(REFUSAL, footer="none", mode=mode, judged=True))
     shown: list[str] = []
     pending: list[tuple[int, int, bool | None]] = []  # when it is heard, the key, the verdict
 
     def ask(now: int) -> None:
-        for key in writer.ask():
+        for key in writer.take_doubtful():
             verdict, delay = verdicts[key % len(verdicts)]
             pending.append((now + delay, key, verdict))
 
@@ -498,13 +498,13 @@ def test_what_a_judge_says_changes_standings_alone_and_what_is_streamed_is_the_a
         ask(now)
         for one in [one for one in pending if one[0] <= now]:
             pending.remove(one)
-            shown += writer.settle({one[1]: one[2]})
-    shown += writer.end()
+            shown += writer.apply_verdicts({one[1]: one[2]})
+    shown += writer.end_input()
     ask(len(text))
     for _, key, verdict in sorted(pending):
-        shown += writer.settle({key: verdict})
+        shown += writer.apply_verdicts({key: verdict})
     assert "".join(shown + writer.close()) == writer.shown.content
-    alone = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode))
+    alone = AnswerWriter(BOOK, AnswerOptions(REFUSAL, footer="none", mode=mode))
     alone.feed(text)
     alone.close()
     assert writer.grounding.sentences == alone.grounding.sentences

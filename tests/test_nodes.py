@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 from langgraph.errors import NodeError
 from langgraph.graph import END
 
-from nodes.error import as_failure, error, error_draft, last_resort, to_error
+from nodes.error import error, error_draft, handle_error_node, route_to_error, to_askbook_error
 from nodes.idle import make_idle
 from nodes.retrieve import make_retrieve
-from rag.book import Where
+from rag.book import SearchFilter
 from rag.errors import AskbookError, InvalidQuestionError, RetrievalError, UsageError
 from state import EMPTY_TURN, AgentState, Context, Draft
 from tests.fakes import FakeSearcher, passage, retrieval
@@ -194,7 +194,7 @@ async def test_the_caller_sets_count_threshold_and_filter_of_the_search() -> Non
     searcher = FakeSearcher()
     context = Context(top_k=2, score_threshold=0.5, filter="https://book.example/guide")
     await make_retrieve(parts_of(searcher=searcher))(asked(), Stream(context).runtime)
-    assert searcher.asked[0][1:4] == (2, 0.5, Where(url_prefix="https://book.example/guide"))
+    assert searcher.asked[0][1:4] == (2, 0.5, SearchFilter(url_prefix="https://book.example/guide"))
 
 
 async def test_a_failing_search_is_raised_and_not_taken_for_an_empty_one(stream: Stream) -> None:
@@ -215,7 +215,7 @@ BROKEN = AskbookError("api_error", "server_error", "The model's endpoint answere
 
 
 def test_a_failure_sends_the_machine_to_error_with_a_record() -> None:
-    command = to_error(asked(), NodeError("GENERATING", BROKEN))
+    command = route_to_error(asked(), NodeError("GENERATING", BROKEN))
     assert command.goto == "ERROR"
     assert isinstance(command.update, dict)
     assert command.update["phase"] == "ERROR"
@@ -223,28 +223,28 @@ def test_a_failure_sends_the_machine_to_error_with_a_record() -> None:
 
 
 def test_a_second_failure_while_reporting_ends_the_run() -> None:
-    command = to_error(asked(draft=error_draft(BROKEN.info())), NodeError("IDLE", BROKEN))
+    command = route_to_error(asked(draft=error_draft(BROKEN.info())), NodeError("IDLE", BROKEN))
     assert command.goto == END
 
 
 def test_a_failure_at_the_door_drops_the_turn_that_was_broken_off_before() -> None:
-    command = to_error(asked(), NodeError("IDLE", InvalidQuestionError("Empty.", code="empty_question")))
+    command = route_to_error(asked(), NodeError("IDLE", InvalidQuestionError("Empty.", code="empty_question")))
     assert isinstance(command.update, dict)
     assert command.update["turn"] is None
 
 
 def test_a_failure_of_the_error_node_ends_the_run() -> None:
-    assert last_resort(asked(), NodeError("ERROR", RuntimeError())).goto == END
+    assert handle_error_node(asked(), NodeError("ERROR", RuntimeError())).goto == END
 
 
 @pytest.mark.parametrize(("node", "error_type"), [("RETRIEVING", "retrieval_error"), ("GENERATING", "api_error")])
 def test_a_timeout_is_called_by_what_timed_out(node: str, error_type: str) -> None:
-    failure = as_failure(TimeoutError(), node)
+    failure = to_askbook_error(TimeoutError(), node)
     assert (failure.error_type, failure.code) == (error_type, "timeout")
 
 
 def test_a_bug_is_named_by_its_class_and_not_by_its_text() -> None:
-    failure = as_failure(KeyError("secret"), "GENERATING")
+    failure = to_askbook_error(KeyError("secret"), "GENERATING")
     assert (failure.code, failure.message) == ("internal", "GENERATING raised KeyError.")
 
 

@@ -15,7 +15,7 @@ from nodes.generate import make_generate
 from nodes.retrieve import make_tools
 from nodes.turn import exchange_of
 from rag.answer.citations import unconfirmed_answer
-from rag.book import Where
+from rag.book import SearchFilter
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import load_profile
 from rag.types import Passage
@@ -279,4 +279,4 @@ async def test_the_filter_of_the_caller_holds_for_the_models_searches_too() -> N
     searcher = FakeSearcher()
     stream = Stream(Context(filter="https://book.example/guide"))
     await search_again(searcher, stream, wanting({"args": {"query": "q"}, "id": "a"}), passage(1))
-    assert searcher.asked[0][3] == Where(url_prefix="https://book.example/guide")
+    assert searcher.asked[0][3] == SearchFilter(url_prefix="https://book.example/guide")

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from rag.answer import compose
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer import sanitizer
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.text import markup
 from rag.text.markup import Segment
 from tests.fakes import passage
@@ -32,7 +32,9 @@ The parts are:
 
 
 def test_no_text_of_an_answer_is_parsed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = AnswerWriter([passage(text=TEXT)], Manner(refusal="The book does not say.", question="What is a node?"))
+    writer = AnswerWriter(
+        [passage(text=TEXT)], AnswerOptions(refusal="The book does not say.", question="What is a node?")
+    )
     parsed: list[str] = []
     parse = markup.parse
 
@@ -40,7 +42,7 @@ def test_no_text_of_an_answer_is_parsed_twice(monkeypatch: pytest.MonkeyPatch) -
         parsed.append(text)
         return parse(text)
 
-    for module in (markup, compose):
+    for module in (markup, sanitizer):
         monkeypatch.setattr(module, "parse", counted)
     pieces = [writer.feed(ANSWER[start : start + 7]) for start in range(0, len(ANSWER), 7)]
     shown = "".join(piece for found in [*pieces, writer.close()] for piece in found)

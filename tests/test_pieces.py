@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rag.answer.pieces import PieceCutter
+from rag.answer.pieces import PieceSplitter
 
 FENCED = "Do this:\n```py\nx = a[1]\n\n# Done. [1]\n```\n[1] shows it. Then rest.\n"
 TEXTS = [
@@ -31,7 +31,7 @@ TEXTS = [
 
 
 def pieces(text: str, *tokens: str) -> list[tuple[str, bool]]:
-    cutter = PieceCutter()
+    cutter = PieceSplitter()
     found = [piece for token in tokens or (text,) for piece in cutter.feed(token)]
     return [(piece.text, piece.kind == "code") for piece in [*found, cutter.close()]]
 
@@ -155,7 +155,7 @@ def test_200_kb_of_anything_are_cut_in_one_pass(unit: str) -> None:
 
 
 def test_a_long_line_is_cut_token_by_token() -> None:
-    cutter = PieceCutter()
+    cutter = PieceSplitter()
     found = [piece for _ in range(20_000) for piece in cutter.feed("word ")]
     assert "".join(piece.text for piece in [*found, cutter.close()]) == "word " * 20_000
 
@@ -170,9 +170,9 @@ def test_a_long_line_is_cut_token_by_token() -> None:
     ],
 )
 def test_a_sentence_goes_on_in_lower_case_behind_other_signs_than_a_full_stop(sentence: str) -> None:
-    cutter = PieceCutter()
+    cutter = PieceSplitter()
     assert [piece.text for piece in cutter.feed(f"{sentence} It ends.")] == [f"{sentence} "]
-    assert [piece.text for piece in PieceCutter().feed("pip installs it [1]. uv does so. So")] == [
+    assert [piece.text for piece in PieceSplitter().feed("pip installs it [1]. uv does so. So")] == [
         "pip installs it [1]. ",
         "uv does so. ",
     ]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from rag.ports import Dialect
+from rag.ports import RejectedOptions
 
 OPTIONS: dict[str, Any] = {"max_tokens": 99, "temperature": 0.0, "tools": ["t"]}
 
 
 def after(*refused: str, model: str = "m") -> dict[str, Any]:
-    dialect = Dialect()
+    dialect = RejectedOptions()
     for option in refused:
         assert dialect.note("m", option)
     return dialect.spoken(model, OPTIONS)
@@ -42,5 +42,5 @@ def test_what_one_model_refused_another_may_know() -> None:
 
 
 def test_a_second_refusal_of_the_same_is_no_news() -> None:
-    dialect = Dialect()
+    dialect = RejectedOptions()
     assert [dialect.note("m", "tools"), dialect.note("m", "tools")] == [True, False]

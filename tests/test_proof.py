@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import check, prove
 from rag.types import REFUSAL
 from tests.fakes import passage
@@ -34,7 +34,7 @@ def test_what_is_certainly_wrong_goes_what_is_doubtful_is_marked_and_the_rest_st
 def test_a_proof_is_what_a_turn_writes() -> None:
     answer = "## Nodes\n\nA node is a process [2]:\n\n- Topics are anonymous [3].\n- It has 77 doors [3].\n\nI am Bob."
     passages = [passage(number, text) for number, text in enumerate(PASSAGES, 1)]
-    writer = AnswerWriter(passages, Manner(REFUSAL, footer="none", question="What are nodes?"))
+    writer = AnswerWriter(passages, AnswerOptions(REFUSAL, footer="none", question="What are nodes?"))
     pieces = [piece for sign in answer for piece in writer.feed(sign)] + writer.close()
     assert prove(answer, PASSAGES, question="What are nodes?").text == "".join(pieces)
 
@@ -209,7 +209,7 @@ def test_an_empty_block_of_code_is_no_answer() -> None:
 
 @pytest.mark.parametrize("form", ["[Source: Page 1](https://book.example/page-1#nodes)", "[Source: Page 1]"])
 def test_a_source_by_its_title_cites_in_a_profile_that_asks_for_numbers(form: str) -> None:
-    writer = AnswerWriter([passage(1, PASSAGES[1])], Manner(REFUSAL, footer="none"))
+    writer = AnswerWriter([passage(1, PASSAGES[1])], AnswerOptions(REFUSAL, footer="none"))
     writer.feed(f"A node is a process that performs computation {form}.")
     writer.close()
     assert (writer.shown.content, writer.notices) == ("A node is a process that performs computation [1].", [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.quoting.blocks import NumberedPassage, blocks, runs
 from rag.quoting.excerpt import LONGEST
 from rag.types import OMISSION, Passage
@@ -41,7 +41,7 @@ def ask(question: str, text: str, title: str = "Guide") -> str:
 def shown(question: str, text: str) -> str:
     """The answer as a reader gets it, after every line was checked."""
     source = passage(1, text, "Guide")
-    writer = AnswerWriter([source], Manner(refusal=REFUSAL, question=question, footer="none"))
+    writer = AnswerWriter([source], AnswerOptions(refusal=REFUSAL, question=question, footer="none"))
     pieces = [*writer.feed(ask(question, text)), *writer.close()]
     return "".join(pieces)
 

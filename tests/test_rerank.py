@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from rag.book import Found
+from rag.book import SearchResult
 from rag.errors import AskbookError, RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
 from rag.search.rerank import MOST, build_reranker
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.settings import Settings
 from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
@@ -45,16 +45,16 @@ async def search(
     k: int = 5,
     threshold: float = 0.0,
     history: list[AnsweredQuestion] | None = None,
-) -> Found:
+) -> SearchResult:
     """A search for what lies north, in a book with a page for each name; the later the name, the lower the score."""
     index = EdgeIndex(folder, "book")
     points = [make_point(name, [1, i / 10, 0, 0]) for i, name in enumerate(names)]
     await index.replace(INFO, add=points, remove=[])
-    retriever = Retriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
+    retriever = HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
     return await retriever.retrieve("north", k=k, threshold=threshold, history=history or [])
 
 
-def titles(found: Found) -> list[str]:
+def titles(found: SearchResult) -> list[str]:
     return [passage.title.removeprefix("Title of ") for passage in found.passages]
 
 
@@ -90,7 +90,7 @@ async def test_a_reranker_is_shown_a_bounded_number_of_passages_and_the_rest_sta
     await index.replace(
         INFO, add=[make_point(name, [1, 0, 0, 0], terms=[i]) for i, name in enumerate(names)], remove=[]
     )
-    retriever = Retriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
+    retriever = HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
     await retriever.retrieve("north " + " ".join(f"#{i}" for i in range(MOST + 5)), k=5, threshold=0.0)
     assert len(reranker.asked[0][1]) <= MOST
 
@@ -100,7 +100,9 @@ async def test_a_text_that_stands_in_the_book_twice_is_asked_for_once_and_kept_o
     index = EdgeIndex(tmp_path, "book")
     twice = [make_point(name, [1, i / 10, 0, 0], text="It is said twice.") for i, name in enumerate("ab", start=1)]
     await index.replace(INFO, add=[make_point("c", [1, 0, 0, 0], text="It is said once."), *twice], remove=[])
-    found = await Retriever(ToyEmbedder(), ToySparse(), index, reranker=reranker).retrieve("north", k=1, threshold=0.0)
+    found = await HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker).retrieve(
+        "north", k=1, threshold=0.0
+    )
     assert titles(found) == ["a"]
     assert len(reranker.asked[0][1]) == 2
     assert [c.outcome for c in found.trace.candidates] == ["kept", "beyond_k", "duplicate"]

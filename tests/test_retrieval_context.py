@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.book import Chunk
 from rag.conversation.retrieval_context import RetrievalContext
 from rag.errors import UsageError
@@ -62,7 +62,7 @@ def test_nothing_has_no_footer() -> None:
 
 
 def test_an_answer_that_cites_everything_has_the_footer_of_what_was_retrieved() -> None:
-    writer = AnswerWriter(TWO, Manner("No.", footer="scores", mode="off"))
+    writer = AnswerWriter(TWO, AnswerOptions("No.", footer="scores", mode="off"))
     writer.feed("It is so [1]. And so [2].")
     footer = writer.close()[-1]
     assert footer == CONTEXT.format_sources_footer()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import IndexInfo, Point, Where
+from rag.book import IndexInfo, Point, SearchFilter
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from tests.index_cases import INFO, chunk_id, make_point
 from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
 
@@ -24,11 +24,13 @@ def index(tmp_path: Path) -> CountingIndex:
 
 
 @pytest.fixture
-def retriever(index: ChunkIndex) -> Retriever:
-    return Retriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+def retriever(index: ChunkIndex) -> HybridRetriever:
+    return HybridRetriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
 
 
-async def test_passages_are_numbered_from_one_and_scored_by_cosine(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_passages_are_numbered_from_one_and_scored_by_cosine(
+    retriever: HybridRetriever, index: ChunkIndex
+) -> None:
     await fill(index, make_point("same", AXES["north"]), make_point("half", [1, 1, 0, 0]))
     found = await retriever.retrieve("north", k=5, threshold=0.1)
     assert [(p.number, p.title, p.score) for p in found.passages] == [
@@ -38,7 +40,7 @@ async def test_passages_are_numbered_from_one_and_scored_by_cosine(retriever: Re
     assert found.passages[0].link == "https://book.example/same#installation"
 
 
-async def test_fusion_orders_and_the_cosine_stays_the_score(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_fusion_orders_and_the_cosine_stays_the_score(retriever: HybridRetriever, index: ChunkIndex) -> None:
     dense_only = make_point("dense", AXES["north"], terms=[8])
     both = make_point("both", [4, 3, 0, 0], terms=[9])
     await fill(index, dense_only, both)
@@ -46,7 +48,7 @@ async def test_fusion_orders_and_the_cosine_stays_the_score(retriever: Retriever
     assert [(p.title, p.score) for p in found.passages] == [("Title of both", 0.8), ("Title of dense", 1.0)]
 
 
-async def test_what_does_not_reach_the_threshold_is_dropped(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_what_does_not_reach_the_threshold_is_dropped(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index, make_point("same", AXES["north"]), make_point("words only", AXES["east"], terms=[9]))
     found = await retriever.retrieve("north #9", k=5, threshold=0.5)
     assert [p.title for p in found.passages] == ["Title of same"]
@@ -56,17 +58,17 @@ async def test_what_does_not_reach_the_threshold_is_dropped(retriever: Retriever
     }
 
 
-async def test_a_score_equal_to_the_threshold_reaches_it(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_a_score_equal_to_the_threshold_reaches_it(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index, make_point("half", [1, 1, 0, 0]))
     assert len((await retriever.retrieve("north", k=5, threshold=0.707107)).passages) == 1
 
 
-async def test_a_negative_cosine_is_a_score_of_zero(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_a_negative_cosine_is_a_score_of_zero(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index, make_point("opposite", [-1, 0, 0, 0]))
     assert [p.score for p in (await retriever.retrieve("north", k=5, threshold=0.0)).passages] == [0.0]
 
 
-async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index, *(make_point(f"p{i}", [1, i / 10, 0, 0]) for i in range(5)))
     found = await retriever.retrieve("north", k=2, threshold=0.0)
     assert [p.title for p in found.passages] == ["Title of p0", "Title of p1"]
@@ -74,7 +76,7 @@ async def test_at_most_k_passages_are_kept_and_the_rest_is_told(retriever: Retri
 
 
 async def test_neighbours_follow_the_best_passages_under_the_next_numbers(
-    retriever: Retriever, index: ChunkIndex
+    retriever: HybridRetriever, index: ChunkIndex
 ) -> None:
     points = [make_point(f"p{i}", [1, i / 10, 0, 0]) for i in range(4)]
     one_page = [
@@ -88,7 +90,9 @@ async def test_neighbours_follow_the_best_passages_under_the_next_numbers(
     assert found.retrieval.results_count == 3
 
 
-async def test_a_text_that_stands_twice_in_the_book_is_shown_once(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_a_text_that_stands_twice_in_the_book_is_shown_once(
+    retriever: HybridRetriever, index: ChunkIndex
+) -> None:
     twin = make_point("twin", [1, 0.1, 0, 0], text="The same words.")
     await fill(index, make_point("one", AXES["north"], text="The same words."), twin, make_point("two", [1, 1, 0, 0]))
     found = await retriever.retrieve("north", k=2, threshold=0.0)
@@ -96,7 +100,9 @@ async def test_a_text_that_stands_twice_in_the_book_is_shown_once(retriever: Ret
     assert [c.outcome for c in found.trace.candidates] == ["kept", "duplicate", "kept"]
 
 
-async def test_the_record_counts_before_the_gate_and_averages_after_it(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_the_record_counts_before_the_gate_and_averages_after_it(
+    retriever: HybridRetriever, index: ChunkIndex
+) -> None:
     await fill(
         index, make_point("same", AXES["north"]), make_point("half", [1, 1, 0, 0]), make_point("e", AXES["east"])
     )
@@ -107,7 +113,7 @@ async def test_the_record_counts_before_the_gate_and_averages_after_it(retriever
     assert record.retrieval_time_ms > 0
 
 
-async def test_nothing_found_is_a_result_and_no_error(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_nothing_found_is_a_result_and_no_error(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index)
     found = await retriever.retrieve("north", k=5, threshold=0.5)
     assert found.passages == []
@@ -115,22 +121,26 @@ async def test_nothing_found_is_a_result_and_no_error(retriever: Retriever, inde
     assert found.trace.candidates == ()
 
 
-async def test_the_filter_goes_to_the_index_and_into_the_record(retriever: Retriever, index: CountingIndex) -> None:
+async def test_the_filter_goes_to_the_index_and_into_the_record(
+    retriever: HybridRetriever, index: CountingIndex
+) -> None:
     await fill(index, make_point("a"), make_point("b"))
-    where = Where(url_prefix="https://book.example/a")
+    where = SearchFilter(url_prefix="https://book.example/a")
     found = await retriever.retrieve("north", k=5, threshold=0.0, where=where)
     assert [p.url for p in found.passages] == ["https://book.example/a"]
     assert found.retrieval.filter_applied == "https://book.example/a"
     assert index.asked == [(2, 100, where)]
 
 
-async def test_more_than_a_leg_is_deep_may_be_asked_for(retriever: Retriever, index: CountingIndex) -> None:
+async def test_more_than_a_leg_is_deep_may_be_asked_for(retriever: HybridRetriever, index: CountingIndex) -> None:
     await fill(index, *(make_point(f"p{i}") for i in range(130)))
     assert len((await retriever.retrieve("north", k=120, threshold=0.0)).passages) == 120
     assert index.asked[0][1] == 120
 
 
-async def test_the_trace_tells_the_scores_of_a_candidate_in_each_leg(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_the_trace_tells_the_scores_of_a_candidate_in_each_leg(
+    retriever: HybridRetriever, index: ChunkIndex
+) -> None:
     await fill(index, make_point("dense", AXES["north"], terms=[8]), make_point("both", [1, 1, 0, 0], terms=[9]))
     trace = (await retriever.retrieve("north #9", k=5, threshold=0.2)).trace
     assert trace.queries == ("north #9",)
@@ -143,7 +153,7 @@ async def test_the_trace_tells_the_scores_of_a_candidate_in_each_leg(retriever: 
 
 
 async def test_the_score_by_words_is_known_of_a_passage_that_only_its_meaning_found(
-    retriever: Retriever, index: ChunkIndex
+    retriever: HybridRetriever, index: ChunkIndex
 ) -> None:
     near = [make_point(f"near{i}", [1, i / 1000, 0, 0]) for i in range(100)]
     words = [make_point(f"words{i}", AXES["east"], terms=[9, 10]) for i in range(1, 110)]
@@ -154,7 +164,7 @@ async def test_the_score_by_words_is_known_of_a_passage_that_only_its_meaning_fo
     assert 0 < scores[chunk_id("near0")] < scores[chunk_id("words0")]
 
 
-async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Retriever) -> None:
+async def test_without_a_collection_the_error_says_how_to_make_one(retriever: HybridRetriever) -> None:
     with pytest.raises(RetrievalError) as caught:
         await retriever.retrieve("north", k=5, threshold=0.5)
     assert caught.value.code == "no_index"
@@ -171,7 +181,7 @@ async def test_without_a_collection_the_error_says_how_to_make_one(retriever: Re
     ],
 )
 async def test_a_collection_of_other_models_is_not_searched_and_the_error_says_what_to_do(
-    retriever: Retriever, index: CountingIndex, other: Callable[[IndexInfo], IndexInfo]
+    retriever: HybridRetriever, index: CountingIndex, other: Callable[[IndexInfo], IndexInfo]
 ) -> None:
     await index.replace(other(INFO), add=[], remove=[])
     with pytest.raises(RetrievalError) as caught:
@@ -198,7 +208,7 @@ async def test_a_real_book_answers_from_the_right_chapter(index: EdgeIndex) -> N
         point = make_point(page.parent.name, text=text)
         points.append(Point(point.chunk, embedder.embed_query(text), sparse.encode_document(text)))
     await index.replace(info, add=points, remove=[])
-    retriever = Retriever(embedder, sparse, index)
+    retriever = HybridRetriever(embedder, sparse, index)
     found = await retriever.retrieve("What does a digital twin do?", k=3, threshold=0.2)
     assert "digital-twin" in found.passages[0].title
     assert all(0.2 <= passage.score <= 1 for passage in found.passages)
@@ -214,5 +224,5 @@ async def test_a_question_that_cannot_be_embedded_is_a_failure_of_its_own(tmp_pa
     index = EdgeIndex(tmp_path, "toy")
     await fill(index, make_point("a"))
     with pytest.raises(RetrievalError, match=r"could not be embedded \(RuntimeError\)") as caught:
-        await Retriever(BrokenEmbedder(), ToySparse(), index).retrieve("north", k=5, threshold=0.0)
+        await HybridRetriever(BrokenEmbedder(), ToySparse(), index).retrieve("north", k=5, threshold=0.0)
     assert caught.value.code == "embedding_failed"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.book import Where
+from rag.book import SearchFilter
 from rag.errors import UsageError
 from rag.search.retriever import FIELDS, parse_filter
 
@@ -10,16 +10,16 @@ from rag.search.retriever import FIELDS, parse_filter
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("https://book.example/guide", Where(url_prefix="https://book.example/guide")),
-        ("guide/install", Where(url_prefix="guide/install")),
-        ("title:ROS 2", Where(title="ROS 2")),
-        ("Heading: Quality of Service", Where(heading="Quality of Service")),
-        ("file:03-", Where(file="03-")),
-        ("chapter:Chapter 3: ROS", Where(chapter="Chapter 3: ROS")),
-        ("12:30", Where(url_prefix="12:30")),
+        ("https://book.example/guide", SearchFilter(url_prefix="https://book.example/guide")),
+        ("guide/install", SearchFilter(url_prefix="guide/install")),
+        ("title:ROS 2", SearchFilter(title="ROS 2")),
+        ("Heading: Quality of Service", SearchFilter(heading="Quality of Service")),
+        ("file:03-", SearchFilter(file="03-")),
+        ("chapter:Chapter 3: ROS", SearchFilter(chapter="Chapter 3: ROS")),
+        ("12:30", SearchFilter(url_prefix="12:30")),
     ],
 )
-def test_a_filter_names_a_field_or_begins_an_address(text: str, where: Where) -> None:
+def test_a_filter_names_a_field_or_begins_an_address(text: str, where: SearchFilter) -> None:
     assert parse_filter(text) == where
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.ports import ChunkIndex
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion
 from tests.index_cases import make_point
 from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
@@ -21,12 +21,12 @@ def index(tmp_path: Path) -> CountingIndex:
 
 
 @pytest.fixture
-def retriever(index: ChunkIndex) -> Retriever:
-    return Retriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+def retriever(index: ChunkIndex) -> HybridRetriever:
+    return HybridRetriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
 
 
 async def test_a_follow_up_is_searched_in_its_contexts_in_the_same_request(
-    retriever: Retriever, index: CountingIndex
+    retriever: HybridRetriever, index: CountingIndex
 ) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
     found = await retriever.retrieve("and east?", k=5, threshold=0.0, history=HISTORY)
@@ -37,7 +37,7 @@ async def test_a_follow_up_is_searched_in_its_contexts_in_the_same_request(
 
 
 async def test_a_follow_ups_score_is_the_cosine_of_the_weighted_sum_of_its_queries(
-    retriever: Retriever, index: ChunkIndex
+    retriever: HybridRetriever, index: ChunkIndex
 ) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
     found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY)
@@ -49,7 +49,7 @@ async def test_a_follow_ups_score_is_the_cosine_of_the_weighted_sum_of_its_queri
 
 
 async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
-    retriever: Retriever, index: ChunkIndex
+    retriever: HybridRetriever, index: ChunkIndex
 ) -> None:
     await fill(index, make_point("e", AXES["east"]), make_point("other", [0.1, 0.1, 0.1, 1]))
     talk = [AnsweredQuestion("north", "north up")]
@@ -58,7 +58,9 @@ async def test_a_change_of_subject_is_searched_as_if_there_were_no_conversation(
     assert inside.passages == alone.passages
 
 
-async def test_a_rewrite_is_one_more_query_of_the_same_request(retriever: Retriever, index: CountingIndex) -> None:
+async def test_a_rewrite_is_one_more_query_of_the_same_request(
+    retriever: HybridRetriever, index: CountingIndex
+) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("e", AXES["east"]))
     found = await retriever.retrieve("and why?", k=5, threshold=0.0, history=HISTORY, rewrite="and why north?")
     assert found.trace.kinds == ("question", "context", "context", "rewrite")
@@ -69,7 +71,7 @@ async def test_a_rewrite_is_one_more_query_of_the_same_request(retriever: Retrie
     assert found.retrieval.query == "and why?"
 
 
-async def test_a_rewrite_about_something_else_changes_nothing(retriever: Retriever, index: ChunkIndex) -> None:
+async def test_a_rewrite_about_something_else_changes_nothing(retriever: HybridRetriever, index: ChunkIndex) -> None:
     await fill(index, make_point("n", AXES["north"]), make_point("u", AXES["up"]))
     usual, misled = [
         await retriever.retrieve("north", k=5, threshold=0.0, history=HISTORY, rewrite=text) for text in ("", "up?")
@@ -80,7 +82,7 @@ async def test_a_rewrite_about_something_else_changes_nothing(retriever: Retriev
 
 @pytest.mark.parametrize("rewrite", ["north", " north\n", " "])
 async def test_a_rewrite_that_says_nothing_new_is_no_query(
-    retriever: Retriever, index: ChunkIndex, rewrite: str
+    retriever: HybridRetriever, index: ChunkIndex, rewrite: str
 ) -> None:
     await fill(index, make_point("n", AXES["north"]))
     assert (await retriever.retrieve("north", k=5, threshold=0.0, rewrite=rewrite)).trace.queries == ("north",)

@@ -1,4 +1,4 @@
-"""How long a failed step waits: LangGraph's policies do what `Patience` says."""
+"""How long a failed step waits: LangGraph's policies do what `RetrySettings` says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from graph.build import retry_policies
-from nodes.turn import USUAL, Patience
-from rag.book import Found
+from nodes.turn import DEFAULT_RETRIES, RetrySettings
+from rag.book import SearchResult
 from rag.errors import AskbookError, RetrievalError
 from tests.fakes import AT_ONCE, tool_call
 from tests.machine import ANSWER, Machine
@@ -22,9 +22,9 @@ def broken_off() -> AskbookError:
     return AskbookError("api_error", "stream_cut", "The model's answer ended early.", retryable=True)
 
 
-def wait(failure: Exception, patience: Patience = USUAL) -> float | None:
+def wait(failure: Exception, retries: RetrySettings = DEFAULT_RETRIES) -> float | None:
     """The interval of the policy that LangGraph goes by, the first that says yes; None: the step is not retried."""
-    for policy in retry_policies(patience):
+    for policy in retry_policies(retries):
         assert callable(policy.retry_on)
         if policy.retry_on(failure):
             return policy.initial_interval
@@ -43,13 +43,13 @@ def test_a_time_beyond_half_a_minute_is_told_and_not_waited() -> None:
 
 
 def test_where_no_time_is_named_the_wait_is_short_and_grows() -> None:
-    policy = retry_policies(USUAL)[-1]
+    policy = retry_policies(DEFAULT_RETRIES)[-1]
     assert wait(busy()) == policy.initial_interval == 0.5
     assert (policy.backoff_factor, policy.max_interval, policy.jitter) == (2.0, 8.0, True)
 
 
 def test_nothing_is_tried_more_than_three_times() -> None:
-    assert {policy.max_attempts for policy in retry_policies(USUAL)} == {3}
+    assert {policy.max_attempts for policy in retry_policies(DEFAULT_RETRIES)} == {3}
 
 
 @pytest.mark.parametrize("failure", [AskbookError("auth_error", "wrong_key", "No."), ValueError(), TimeoutError()])
@@ -72,8 +72,8 @@ async def test_the_stream_shows_each_wait_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize(("attempt", "longest"), [(1, 2), (2, 2), (3, None)])
 def test_a_wait_that_no_service_named_is_told_as_the_longest_that_it_can_be(attempt: int, longest: int | None) -> None:
-    assert USUAL.wait_before_retry(busy(), attempt) == longest
-    policy = retry_policies(USUAL)[-1]
+    assert DEFAULT_RETRIES.wait_before_retry(busy(), attempt) == longest
+    policy = retry_policies(DEFAULT_RETRIES)[-1]
     interval = min(policy.max_interval, policy.initial_interval * policy.backoff_factor ** (attempt - 1))
     assert longest is None or longest - 1 < interval + policy.jitter <= longest
 
@@ -85,7 +85,7 @@ def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_chance")
 async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_tried_again() -> None:
-    machine = Machine(broken_off(), ANSWER, patience=Patience(pace=0.01))
+    machine = Machine(broken_off(), ANSWER, retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     told = [event for event in machine.events if event["type"] in ("waiting", "phase")]
     place = told.index({"type": "waiting", "seconds": 2, "reason": "stream_cut"})
@@ -94,7 +94,7 @@ async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_
 
 @pytest.mark.usefixtures("without_chance")
 async def test_a_wait_before_another_search_is_told_when_no_service_named_it() -> None:
-    machine = Machine(ANSWER, failures=[embedder_down()], patience=Patience(pace=0.01))
+    machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     assert {"type": "waiting", "seconds": 2, "reason": "embedding_server"} in machine.events
 
@@ -124,7 +124,7 @@ async def searched_by_the_model(*failures: Exception) -> Machine:
     searcher = machine.searcher
     first = searcher.retrieve
 
-    async def retrieve(question: str, **options: Any) -> Found:
+    async def retrieve(question: str, **options: Any) -> SearchResult:
         searcher.failures = [failures[len(searcher.asked) - 1]] if 0 < len(searcher.asked) <= len(failures) else []
         return await first(question, **options)
 
@@ -163,7 +163,7 @@ async def test_the_searches_of_a_round_are_told_once_however_often_it_is_tried()
     asked = machine.searcher.asked
     first = machine.searcher.retrieve
 
-    async def retrieve(question: str, **options: Any) -> Found:
+    async def retrieve(question: str, **options: Any) -> SearchResult:
         machine.searcher.failures = [embedder_down()] if len(asked) == 2 else []
         return await first(question, **options)
 

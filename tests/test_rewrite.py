@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.retrieve import LONGEST_REWRITE, read_rewrite, rewrite_prompt
+from nodes.retrieve import LONGEST_REWRITE, parse_rewrite, rewrite_prompt
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
 from rag.types import AnsweredQuestion
@@ -33,7 +33,7 @@ TALK = [
     ],
 )
 def test_a_rewrite_is_one_question_on_one_line_of_bounded_length(written: str, rewrite: str) -> None:
-    assert read_rewrite(written) == rewrite
+    assert parse_rewrite(written) == rewrite
 
 
 def test_the_model_is_given_the_newest_turns_and_then_the_question() -> None:

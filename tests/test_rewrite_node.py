@@ -153,7 +153,7 @@ class Slow(ScriptedModel):
 
 
 async def test_a_slow_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "REWRITE", TimeoutPolicy(run_timeout=timedelta(milliseconds=30)))
+    monkeypatch.setattr(build, "REWRITE_TIMEOUT", TimeoutPolicy(run_timeout=timedelta(milliseconds=30)))
     machine = Machine(profile=rewriting())
     machine.services.model = Slow(script=[ANSWER, None, ANSWER])
     await machine.ask("What is a node?")

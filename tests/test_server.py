@@ -14,7 +14,7 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client.common import client_exceptions
 from qdrant_client.http import exceptions
 
-from rag.book import SparseVector, Where
+from rag.book import SearchFilter, SparseVector
 from rag.errors import AskbookError, RetrievalError, host
 from rag.index.catalog import open_index
 from rag.index.server import ServerIndex
@@ -203,7 +203,7 @@ async def test_a_search_is_one_query_whatever_the_number_of_legs() -> None:
         index = open_index(home=Path(), collection="book", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
         server.requests.clear()
-        found = await rankings(index, legs, limit=2, where=Where(url_prefix="https://a"))
+        found = await rankings(index, legs, limit=2, where=SearchFilter(url_prefix="https://a"))
         await index.aclose()
         (request,) = [request for request in server.requests if "/points/query" in request.path]
     assert found == [[], [], [], []]

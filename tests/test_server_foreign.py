@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 from qdrant_client import models
 
-from rag.book import IndexInfo, Where
+from rag.book import IndexInfo, SearchFilter
 from rag.errors import RetrievalError
 from rag.index.catalog import open_index
 from rag.index.collection_schema import FieldMap
@@ -21,7 +21,7 @@ from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_requests import FILTERS
 from rag.profiles.schema import BookSection
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from tests.foreign import fill
 from tests.index_cases import INFO, make_point, rankings, terms
 from tests.qdrant_server import QdrantServer
@@ -71,7 +71,7 @@ BETWEEN = [1.0, 0.5, 0.0, 0.0]
 async def test_the_score_is_the_cosine_whatever_distance_the_collection_has(distance: models.Distance) -> None:
     points = [(1, EAST, flat("east")), (2, LONG, flat("long")), (3, BETWEEN, flat("between"))]
     async with opened(vectors(distance), points) as (_, index):
-        found = await Retriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=3, threshold=0.0)
+        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=3, threshold=0.0)
     scores = {passage.title: passage.score for passage in found.passages}
     assert scores == pytest.approx({"long": 1.0, "between": 2 / math.sqrt(5), "east": 0.0}, abs=1e-6)
 
@@ -139,7 +139,7 @@ async def test_of_a_point_with_several_vectors_the_nearest_gives_the_score() -> 
     rows = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
     points = [(1, [EAST, BETWEEN], flat("rows")), (2, [EAST, EAST], flat("east"))]
     async with opened(vectors(multivector_config=rows), points) as (_, index):
-        found = await Retriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=2, threshold=0.0)
+        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=2, threshold=0.0)
     assert [passage.title for passage in found.passages] == ["rows", "east"]
     assert found.passages[0].score == pytest.approx(2 / math.sqrt(5), abs=1e-6)
 
@@ -190,8 +190,8 @@ async def test_a_point_without_a_dense_vector_that_words_find_has_no_score() -> 
     layout = section(FLAT, MODEL, None, "bm25")
     given = {"bm25": models.SparseVectorParams()}
     async with opened({"d": vectors()}, [(1, {"bm25": sparse}, flat("words"))], layout, given) as (_, index):
-        found = await Retriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.0)
-        strict = await Retriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.1)
+        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.0)
+        strict = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.1)
     assert [(passage.title, passage.score) for passage in found.passages] == [("words", 0.0)]
     assert strict.passages == []
 
@@ -223,7 +223,7 @@ async def test_a_filter_reads_an_address_where_the_mapping_finds_it(prefix: str,
         (3, NORTH, {"text": "C text.", "title": "file", "url": "", "meta": {"file": "docs/c.md"}}),
     ]
     async with opened(vectors(), points, section(mapping, MODEL)) as (_, index):
-        (hits,) = await rankings(index, [NORTH], limit=9, where=Where(url_prefix=prefix))
+        (hits,) = await rankings(index, [NORTH], limit=9, where=SearchFilter(url_prefix=prefix))
     assert {hit.chunk.title for hit in hits if hit.chunk.url.startswith(prefix)} == found
     assert {hit.chunk.title for hit in hits} == found
 
@@ -231,12 +231,12 @@ async def test_a_filter_reads_an_address_where_the_mapping_finds_it(prefix: str,
 async def test_a_filter_on_a_field_that_no_point_has_is_refused() -> None:
     async with opened(vectors(), [(1, NORTH, flat("a"))], section(FieldMap(text=("text",)), MODEL)) as (_, index):
         with pytest.raises(RetrievalError) as caught:
-            await rankings(index, [NORTH], limit=1, where=Where(url_prefix="https://"))
+            await rankings(index, [NORTH], limit=1, where=SearchFilter(url_prefix="https://"))
     assert caught.value.code == "index_filter"
 
 
 def test_every_field_of_a_filter_has_its_row_in_the_table() -> None:
-    assert {field.name for field in fields(Where)} == set(FILTERS)
+    assert {field.name for field in fields(SearchFilter)} == set(FILTERS)
 
 
 async def test_langchain_code_reads_somebody_elses_collection() -> None:

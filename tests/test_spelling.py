@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.retrieve import interleaved
-from rag.book import Found, Trace
+from nodes.retrieve import merge_results
+from rag.book import SearchResult, Trace
 from rag.text.terms import keys, respelt_terms, terms
-from rag.text.vocabulary import nearest, respelt, vocabulary
+from rag.text.vocabulary import correct_spelling, nearest, vocabulary
 from tests.fakes import passage, retrieval
 from tests.machine import ANSWER, Machine
 
@@ -28,13 +28,13 @@ WORDS = vocabulary(["Install a specific Python version with Immer, and update th
     ],
 )
 def test_only_rare_words_are_respelt(typed: str, meant: str) -> None:
-    assert respelt(typed, WORDS) == meant
+    assert correct_spelling(typed, WORDS) == meant
 
 
 def test_a_rare_word_is_taken_for_a_misspelt_one_if_the_book_has_only_that() -> None:
     words = vocabulary(["Jupyter notebooks, and a RedirectResponse."])
-    assert respelt("jupiter notbooks redirekt", words) == "jupyter notebooks redirect"
-    assert respelt("jupiter", words | {"jupiter"}) == ""
+    assert correct_spelling("jupiter notbooks redirekt", words) == "jupyter notebooks redirect"
+    assert correct_spelling("jupiter", words | {"jupiter"}) == ""
 
 
 def test_a_word_that_the_vocabulary_has_in_another_form_is_left_alone() -> None:
@@ -56,11 +56,11 @@ async def test_the_corrected_question_is_one_more_query() -> None:
 
 
 def test_the_passages_of_both_searches_count() -> None:
-    def found(*ids: str) -> Found:
+    def found(*ids: str) -> SearchResult:
         passages = [passage(n, f"text {one}", chunk_id=one) for n, one in enumerate(ids, start=1)]
-        return Found(passages, retrieval("typed"), Trace(("typed",), ("question",), (1.0,), ("dense",), 0.2, ()))
+        return SearchResult(passages, retrieval("typed"), Trace(("typed",), ("question",), (1.0,), ("dense",), 0.2, ()))
 
-    both = interleaved(found("a", "b", "c"), found("x", "a"))
+    both = merge_results(found("a", "b", "c"), found("x", "a"))
     assert [(one.number, one.chunk_id) for one in both.passages] == [(1, "a"), (2, "x"), (3, "b")]
     assert both.retrieval.query == "typed"
     assert both.retrieval.results_count == 3

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from rag.book import IndexInfo, Leg, Matches, Point, SparseVector, Where
+from rag.book import IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
 from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex, Ranked
 from tests.index_cases import INFO, terms
@@ -56,7 +56,7 @@ class ToySparse:
 class CountingIndex(EdgeIndex):
     """An index that remembers what it was asked."""
 
-    asked: list[tuple[int, int, Where | None]]
+    asked: list[tuple[int, int, SearchFilter | None]]
 
     async def search(
         self,
@@ -64,7 +64,7 @@ class CountingIndex(EdgeIndex):
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
     ) -> Ranked:
         def counted(info: IndexInfo) -> Sequence[Leg]:
             legs = encode(info)

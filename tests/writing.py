@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.answer.writer import AnswerWriter, Manner
+from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.types import GroundingMode
 from tests.fakes import passage
 
@@ -20,7 +20,7 @@ WRONG = "Nodes talk over 47 topics"  # a number that stands nowhere; FALSE is on
 
 
 def write(text: str, mode: GroundingMode = "strict", *, cut: bool = False, **manner: str) -> AnswerWriter:
-    writer = AnswerWriter(BOOK, Manner(REFUSAL, footer="none", mode=mode, question="What are nodes?", **manner))  # type: ignore[arg-type]  # fields of one type
+    writer = AnswerWriter(BOOK, AnswerOptions(REFUSAL, footer="none", mode=mode, question="What are nodes?", **manner))  # type: ignore[arg-type]  # fields of one type
     shown = writer.feed(text) + writer.close(cut=cut)
     assert "".join(shown) == writer.shown.content
     return writer

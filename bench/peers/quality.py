@@ -28,7 +28,7 @@ from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.index.catalog import open_index
 from rag.profiles.profile import load_profile
-from rag.search.retriever import Retriever
+from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion, Passage
 from tests.rooms import ROOT
 
@@ -51,7 +51,7 @@ async def all_chunks(home: Path, book: str) -> list[Chunk]:
     return found
 
 
-async def own_first(retriever: Retriever, case: Case) -> Passage | None:
+async def own_first(retriever: HybridRetriever, case: Case) -> Passage | None:
     """The first passage that askbook finds; passages found for the questions before it are their answers."""
     retrieval = load_profile("default").retrieval
     history: list[AnsweredQuestion] = []

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from rag.answer.cited_passage import clip
-from rag.evidence.reading import read
+from rag.evidence.analyzed_text import read
 from rag.text.english.word_lists import LINK_WORDS
 from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines
 from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from rag.evidence.reading import read
+from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import check
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
@@ -155,7 +155,9 @@ class CitedPassage:
         return clip(self.text, *found) if found else None
 
 
-def finding(sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str], *, titles: bool = False) -> Finding:
+def check_passages(
+    sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str], *, titles: bool = False
+) -> Finding:
     """What the passages say together. What only an order, a task or a question says is contradicted.
 
     A lead-in, and what `titles` the text below it, states nothing and must have words of such a task.

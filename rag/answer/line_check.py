@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
-from rag.answer.cited_passage import CitedPassage, Finding, best_quote, finding
-from rag.answer.compose import Composed, Composer
+from rag.answer.cited_passage import CitedPassage, Finding, best_quote, check_passages
 from rag.answer.lines import AnswerLine, announced, with_markers
-from rag.evidence.reading import read
+from rag.answer.sanitizer import Sanitized, Sanitizer
+from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english.phrases import BESIDE_PAGE, POINTING, SENDS
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, joined_tasks, words
@@ -35,15 +35,15 @@ _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}
 class LineCheck:
     """Checks lines against the passages of one turn. Words of the `question` may stand in a heading.
 
-    What it takes out is counted in `links` and in `counts`; `said_no`: the model denied that the book has an answer.
+    `links` and `counts` count what it takes out. `denies_answer`: the model said that the book has no answer.
     With `judged`, a sentence that is no quotation waits for a second judge.
     """
 
     def __init__(self, passages: Sequence[Passage], question: str, counts: Grounding, *, judged: bool) -> None:
         self.links = 0
-        self.said_no = False
+        self.denies_answer = False
         self._sources = {passage.number: CitedPassage(passage) for passage in passages}
-        self.composer = Composer(self._sources)
+        self.sanitizer = Sanitizer(self._sources)
         self._question = question
         self._counts = counts
         self._judged = judged
@@ -55,66 +55,66 @@ class LineCheck:
         marker that holds nothing that its passages do not claims nothing.
         """
         if line.kind == "lead" and self._counts.mode != "exact":
-            said = announced(self.composer.bare(line.marked))[1]
-            if self._said_of(said, self.composer.numbers(line.marked)).supported:
+            said = announced(self.sanitizer.bare(line.marked))[1]
+            if self._check_frame(said, self.sanitizer.numbers(line.marked)).supported:
                 self.frame(line)
                 return
         if line.kind == "sentence" and self._only_refers(line):
-            self.compose(line)
+            self.sanitize(line)
             line.frame = True
             return
-        found = self._code(line, inherited or list(self._sources)) if line.kind == "code" else None
-        found = found or self._text(line, inherited, own_place=own_place)
+        found = self._check_code(line, inherited or list(self._sources)) if line.kind == "code" else None
+        found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
         line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
 
     def _only_refers(self, line: AnswerLine) -> bool:
         """Whether the line only sends the reader to what it cites: "See Nodes for more [1]." """
-        own, said = self.composer.numbers(line.marked), words(self.composer.bare(line.marked))
+        own, said = self.sanitizer.numbers(line.marked), words(self.sanitizer.bare(line.marked))
         if not own or said[:1] not in SENDS:
             return False
         names = {word for number in own for word in words(self._sources[number].known)}
         return all(word in names or word in POINTING or word in BESIDE_PAGE for word in said)
 
-    def _text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
-        composed = self.compose(line, inherited)
-        line.unresolved = line.unresolved or composed.unknown > 0
-        own, bare = self.composer.numbers(line.marked), self.composer.bare(line.marked)
-        if _only_pointed(bare, composed) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
+    def _check_text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
+        sanitized = self.sanitize(line, inherited)
+        line.unresolved = line.unresolved or sanitized.unknown > 0
+        own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
+        if _only_pointed(bare, sanitized) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
-        found = self._finding(line, bare, own, inherited)
-        if composed.stump:
+        found = self._check_parts(line, bare, own, inherited)
+        if sanitized.stump:
             return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
             if is_refusal(bare):
-                self.said_no = True
+                self.denies_answer = True
                 found = found.contradicted("refusal: it says that the book has no answer")
             return found
-        line.marked = self.composer.only(line.marked, found.quotes)
+        line.marked = self.sanitizer.only(line.marked, found.quotes)
         if not own and (not own_place or not set(found.by) & set(inherited)):
             line.marked = MarkedText(with_markers(line.text, found.by))
-        if composed.holes:  # what is left is not what the passages say
-            found = found._replace(standing="unconfirmed", reasons=_foreign(composed.holes))
+        if sanitized.holes:  # what is left is not what the passages say
+            found = found._replace(standing="unconfirmed", reasons=_address_reasons(sanitized.holes))
         return found
 
-    def _finding(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
+    def _check_parts(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
         """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
         sign = _NO_MARKER.search(bare)
         if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
             return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
         cited = own or inherited
-        found = self._claim(bare, cited) if cited else self._anywhere(bare)
-        if found.supported and (clauses := self.composer.clauses(line.marked)):
+        found = self._check_claim(bare, cited) if cited else self._check_uncited(bare)
+        if found.supported and (clauses := self.sanitizer.clauses(line.marked)):
             return self._clauses(found, clauses)
         if not found.supported and not own and inherited:
-            elsewhere = self._anywhere(bare)
+            elsewhere = self._check_uncited(bare)
             return elsewhere if elsewhere.supported or found.standing == "contradicted" else found
         return found
 
-    def _claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
+    def _check_claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What these passages say of the sentence. What an order of the turn says as well needs their very words."""
-        found = self._said(sentence, numbers)
+        found = self._check_against(sentence, numbers)
         if found.supported and not found.verbatim and self._is_ordered(sentence):
             return found._replace(standing="unconfirmed", reasons=(_ORDERED,), score=NEAR)
         return found
@@ -128,14 +128,14 @@ class LineCheck:
         lines = [line.places.keys() for one in sources for line in read(one.stating(sentence)).lines if wanted]
         return any(not any(words <= line for line in lines) for words in wanted)
 
-    def _said(self, sentence: str, numbers: Sequence[int]) -> Finding:
+    def _check_against(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What these passages say of the sentence; if one says it alone, those that add nothing get no quote."""
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
             why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
-        each = [finding(sentence, [one], self._turn) for one in sources]
+        each = [check_passages(sentence, [one], self._turn) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         beside = [one for one in sources if one.number not in alone]
         if alone and beside:
@@ -146,7 +146,7 @@ class LineCheck:
         quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
         if alone:
             return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
-        found = finding(sentence, sources, self._turn) if len(sources) > 1 else each[0]
+        found = check_passages(sentence, sources, self._turn) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
         if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
@@ -162,33 +162,33 @@ class LineCheck:
         quotes = whole.quotes
         for text, numbers in parts:
             if len(read(text).whole.telling) >= CLAUSE_WORDS:
-                found = self._claim(text, numbers)
-                found = found if found.supported else self._claim(text, every)
+                found = self._check_claim(text, numbers)
+                found = found if found.supported else self._check_claim(text, every)
                 if not found.supported:
                     return found._replace(quotes=whole.quotes)
                 quotes = quotes | found.quotes | quotes
         return Finding("supported", quotes, tuple(quotes), whole.verbatim)
 
-    def _anywhere(self, sentence: str) -> Finding:
+    def _check_uncited(self, sentence: str) -> Finding:
         """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
-        found = self._claim(sentence, list(self._sources))
+        found = self._check_claim(sentence, list(self._sources))
         foreign = any(reason.startswith("language:") for reason in found.reasons)
         if found.supported or (found.standing == "unconfirmed" and (foreign or found.score >= NEAR)):
             return found
         reasons = found.reasons or ("citation: no passage is cited for it",)
         return found._replace(standing="contradicted", reasons=reasons)
 
-    def _code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
+    def _check_code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
         block, cited = line.text, [self._sources[number] for number in numbers]
         lines = [" ".join(one.split()) for one in block.split("\n")[1:]]
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
         by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
         quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
-        if strange := self.composer.allowed(quotes).strange(block):
+        if strange := self.sanitizer.allowed(quotes).strange(block):
             self.links += len(strange)
             line.marked = MarkedText("")
-            return Finding("contradicted", quotes, reasons=_foreign(strange))
+            return Finding("contradicted", quotes, reasons=_address_reasons(strange))
         if by is not None:
             return Finding("supported", quotes, (by,))
         verdict = check(block, [one.evidence for one in cited], beside=self._turn)
@@ -197,9 +197,9 @@ class LineCheck:
 
     def frame(self, line: AnswerLine) -> None:
         """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""
-        composed = self.compose(line)
-        bare, numbers = line.marked.bare, self.composer.numbers(line.marked)
-        if _only_pointed(bare, composed):
+        sanitized = self.sanitize(line)
+        bare, numbers = line.marked.bare, self.sanitizer.numbers(line.marked)
+        if _only_pointed(bare, sanitized):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
         known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
@@ -208,24 +208,24 @@ class LineCheck:
             line.frame = True
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
-        found = self._said_of(said, numbers)
+        found = self._check_frame(said, numbers)
         line.frame = self._counts.mode != "exact" and found.standing != "contradicted"
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
         elif line.kind == "heading" or not found.supported:
             line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
 
-    def _said_of(self, frame: str, numbers: Sequence[int]) -> Finding:
+    def _check_frame(self, frame: str, numbers: Sequence[int]) -> Finding:
         sources = [self._sources[number] for number in numbers or self._sources]
-        return finding(frame, sources, self._turn, titles=not _SENTENCE_END.search(frame))
+        return check_passages(frame, sources, self._turn, titles=not _SENTENCE_END.search(frame))
 
-    def compose(self, line: AnswerLine, cited: Sequence[int] = ()) -> Composed:
+    def sanitize(self, line: AnswerLine, cited: Sequence[int] = ()) -> Sanitized:
         """Make the line fit to be shown, and count what was taken out of it."""
-        composed = self.composer.compose(line.marked, cited)
-        self._counts.unknown_markers += composed.unknown
-        self.links += composed.links
-        line.marked = composed.plain
-        return composed
+        sanitized = self.sanitizer.sanitize(line.marked, cited)
+        self._counts.unknown_markers += sanitized.unknown
+        self.links += sanitized.links
+        line.marked = sanitized.plain
+        return sanitized
 
     def has_written(self, words: str) -> bool:
         """Whether a passage, or what stands around it, has the words letter by letter, but for case."""
@@ -247,12 +247,12 @@ def _names_columns(line: AnswerLine) -> bool:
     return line.kind == "row" and plain
 
 
-def _foreign(addresses: Sequence[str]) -> tuple[str, ...]:
+def _address_reasons(addresses: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"address: {one} is not in the passages" for one in addresses)
 
 
-def _only_pointed(text: str, composed: Composed) -> bool:
+def _only_pointed(text: str, sanitized: Sanitized) -> bool:
     """Whether the text only pointed at an address that is now taken out."""
-    if not composed.links:
+    if not sanitized.links:
         return False
     return POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None

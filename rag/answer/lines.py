@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
-from rag.answer.pieces import PieceCutter, TextPiece
+from rag.answer.pieces import PieceSplitter, TextPiece
 from rag.text.english.numerals import SMALL, units
 from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
 from rag.text.markup import MarkedText, without_markers
@@ -134,7 +134,7 @@ def announced(lead: str) -> tuple[int, str]:
     return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
 
 
-class Intake:
+class LineParser:
     """Takes tokens and gives whole lines, each with the number of its block and run.
 
     A line of the kind "definition" belongs to the model's own list of sources and is not shown. `cut` is set when half
@@ -142,7 +142,7 @@ class Intake:
     """
 
     def __init__(self, forms: CitationForms) -> None:
-        self._cutter = PieceCutter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
+        self._cutter = PieceSplitter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space behind the last piece

@@ -54,7 +54,7 @@ class TextPiece(NamedTuple):
     kind: Kind = "text"
 
 
-class PieceCutter:
+class PieceSplitter:
     """Takes tokens, gives pieces. Nothing visible is lost: the joined pieces are the joined tokens.
 
     A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text

@@ -30,7 +30,7 @@ _REMOVED_IN: Final[dict[GroundingMode, str]] = {
 _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
 
 
-class HeldLines:
+class PendingLines:
     """A queue of `lines`. Their standing, the mode and the lines below decide which are shown."""
 
     def __init__(self, mode: GroundingMode) -> None:
@@ -228,7 +228,7 @@ def wider(one: str, other: str) -> str:
     return max(other, one, key=lambda gap: gap.count("\n"))
 
 
-def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused: bool) -> Iterator[str]:
+def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, refused: bool) -> Iterator[str]:
     """One sentence for each kind of thing that was left out. For a refusal, only those that a reader can act on."""
     yield from _told(counts.unknown_markers, "citation", "it names no passage of this turn.")
     yield from _told(links, "link", "the cited passages have no such address.")
@@ -239,7 +239,7 @@ def notices(counts: Grounding, links: int, *, said_no: bool, cut: bool, refused:
     foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
     if foreign and counts.mode != "off":
         yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
-    if said_no and not refused:
+    if denies_answer and not refused:
         yield "The model also said that the book does not answer a part of the question."
     if cut:
         yield "The unfinished sentence at its end was left out."

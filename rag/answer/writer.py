@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.answer.citations import BookBrackets, CitationForms, unconfirmed_answer
-from rag.answer.judging import Claim
+from rag.answer.judge_prompt import Claim
 from rag.answer.line_check import LineCheck
-from rag.answer.lines import DELIMITER, AnswerLine, Intake, with_markers
-from rag.answer.shown_answer import HeldLines, ShownAnswer, notices
+from rag.answer.lines import DELIMITER, AnswerLine, LineParser, with_markers
+from rag.answer.shown_answer import PendingLines, ShownAnswer, notices
 from rag.text.english.speech_acts import is_courtesy, is_refusal, is_talk, is_yes_or_no, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
@@ -35,7 +35,7 @@ _MARKERS: Final = re.compile(r"(?:\s*\[\d{1,4}\])*\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class AnswerOptions:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
     `accepts` are the citation forms besides `[n]`; `footer` is the list below an answer in the style "numbered". With
@@ -59,14 +59,14 @@ class AnswerWriter:
     wait, and keep their standing if they were never judged when the answer is closed.
     """
 
-    def __init__(self, passages: Sequence[Passage], manner: Manner) -> None:
-        self._manner = manner
+    def __init__(self, passages: Sequence[Passage], options: AnswerOptions) -> None:
+        self._options = options
         self._passages = passages
-        self._forms = CitationForms(manner.accepts, passages)
+        self._forms = CitationForms(options.accepts, passages)
         self._brackets = BookBrackets(passages)
-        self._refusal = [words(manner.refusal[a:b]) for a, b in sentence_spans(manner.refusal)]
-        self._intake = Intake(self._forms)
-        self._held = HeldLines(manner.mode)
+        self._refusal = [words(options.refusal[a:b]) for a, b in sentence_spans(options.refusal)]
+        self._parser = LineParser(self._forms)
+        self._pending = PendingLines(options.mode)
         self._last: AnswerLine | None = None
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
         self._cited_above: tuple[int, ...] = ()  # by the block before
@@ -75,20 +75,20 @@ class AnswerWriter:
         self._at_judge: list[AnswerLine] = []  # each by its key
         self._ended = self._has_words = False
         self.refused: FallbackReason | None = None
-        self.grounding = Grounding(mode=manner.mode)
-        self._check = LineCheck(passages, manner.question, self.grounding, judged=manner.judged)
-        self._composer = self._check.composer
-        self.shown = ShownAnswer({p.number: p for p in passages}, manner.style)
+        self.grounding = Grounding(mode=options.mode)
+        self._check = LineCheck(passages, options.question, self.grounding, judged=options.judged)
+        self._sanitizer = self._check.sanitizer
+        self.shown = ShownAnswer({p.number: p for p in passages}, options.style)
 
     def feed(self, text: str) -> list[str]:
         """Take the next tokens; return the pieces that are now ready."""
-        self._take(self._intake.feed(text))
+        self._add_lines(self._parser.feed(text))
         return self.shown.take_out()
 
-    def end(self, *, cut: bool = False) -> list[str]:
+    def end_input(self, *, cut: bool = False) -> list[str]:
         """The model has finished. With `cut` it reached its maximum length, and an incomplete sentence is dropped."""
         if not self._ended:
-            self._take(self._intake.close(cut=cut))
+            self._add_lines(self._parser.close(cut=cut))
             self._end_block()
             self._check_alone()
             self._ended = True
@@ -100,19 +100,19 @@ class AnswerWriter:
         return self._ended and not self._has_words and not self.refused and not self.grounding.unknown_markers
 
     @property
-    def doubtful(self) -> int:
+    def doubtful_count(self) -> int:
         """How many sentences a second judge may be asked about now: those of complete paragraphs and lists."""
-        return len(self._waiting())
+        return len(self._lines_for_judge())
 
-    def ask(self) -> dict[int, Claim]:
+    def take_doubtful(self) -> dict[int, Claim]:
         """Take these sentences, each with a key for its verdict."""
         claims = {}
-        for line in self._waiting():
-            claims[len(self._at_judge)] = Claim(self._composer.bare(line.marked), tuple(line.quotes), line.under)
+        for line in self._lines_for_judge():
+            claims[len(self._at_judge)] = Claim(self._sanitizer.bare(line.marked), tuple(line.quotes), line.under)
             self._at_judge.append(line)
         return claims
 
-    def settle(self, verdicts: Mapping[int, bool | None]) -> list[str]:
+    def apply_verdicts(self, verdicts: Mapping[int, bool | None]) -> list[str]:
         """Take the judge's verdicts by key, in any order; with None, a sentence keeps its standing."""
         for key, verdict in verdicts.items():
             line = self._at_judge[key]
@@ -120,29 +120,29 @@ class AnswerWriter:
                 line.reasons = () if verdict else (*line.reasons, "judge: the passages do not say so")
                 line.standing = "supported" if verdict else "contradicted"
             line.waits = False
-        self._let_go()
+        self._release_decided()
         return self.shown.take_out()
 
     def close(self, *, cut: bool = False) -> list[str]:
         """The rest and the footer; the refusal sentence when nothing is left."""
-        pieces = self.end(cut=cut)
-        for line in self._held.lines:  # what was never judged waits no longer
+        pieces = self.end_input(cut=cut)
+        for line in self._pending.lines:  # what was never judged waits no longer
             line.waits = False
-        self._let_go(last=True)
+        self._release_decided(last=True)
         if self.shown.content:
-            self.shown.put_footer(self._manner.footer)
+            self.shown.put_footer(self._options.footer)
         else:
-            self.refused = self.refused or self._why_nothing()
-            alone = self._manner.refusal
+            self.refused = self.refused or self._fallback_reason()
+            alone = self._options.refusal
             if self.refused != "model_refused":
                 small = self.refused == "smalltalk"
-                alone = self._manner.smalltalk if small else unconfirmed_answer(self._passages)
+                alone = self._options.smalltalk if small else unconfirmed_answer(self._passages)
             self.shown.add(alone, alone)
         return pieces + self.shown.take_out()
 
-    def _why_nothing(self) -> FallbackReason:
+    def _fallback_reason(self) -> FallbackReason:
         """Why nothing of the answer is shown. What only greets or thanks says nothing about the book."""
-        if self._check.said_no or self.wordless:
+        if self._check.denies_answer or self.wordless:
             return "model_refused"
         claimed = self.grounding.sentences or self.grounding.unknown_markers
         polite = not claimed and any(is_courtesy(one.text) for one in self.grounding.checked)
@@ -151,13 +151,13 @@ class AnswerWriter:
     @property
     def notices(self) -> list[str]:
         """One sentence for each kind of thing that was left out."""
-        check, cut = self._check, self._intake.cut
+        check, cut = self._check, self._parser.cut
         refused = self.refused is not None
-        return list(notices(self.grounding, check.links, said_no=check.said_no, cut=cut, refused=refused))
+        return list(notices(self.grounding, check.links, denies_answer=check.denies_answer, cut=cut, refused=refused))
 
     # --- lines are checked ------------------------------------------------------------------------------------------
 
-    def _take(self, lines: Iterable[AnswerLine]) -> None:
+    def _add_lines(self, lines: Iterable[AnswerLine]) -> None:
         for line in lines:
             if self.refused:
                 return
@@ -166,14 +166,14 @@ class AnswerWriter:
                 self._end_block(line)
             self._last = line
             lead = self._lead_of(line) if line.kind == "item" else None
-            line.under = self._composer.bare(lead.marked) if lead else ""
+            line.under = self._sanitizer.bare(lead.marked) if lead else ""
             if line.kind == "row" and self._head and self._head.block == line.block:
                 line.under = self._head.marked.bare.strip()
-            if self._is_held(line):
-                self._held.lines.append(line)
-            self._let_go()
+            if self._process_line(line):
+                self._pending.lines.append(line)
+            self._release_decided()
 
-    def _is_held(self, line: AnswerLine) -> bool:
+    def _process_line(self, line: AnswerLine) -> bool:
         """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
         if line.kind != "code" and line.is_open:
             written = self._brackets.hidden(line.text)
@@ -186,12 +186,12 @@ class AnswerWriter:
                     return False
             line.marked = line.marked.changed(text)
             line.unresolved = unknown > 0
-            numbers = self._composer.numbers(line.marked)
+            numbers = self._sanitizer.numbers(line.marked)
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
                 return False
-            if not self._is_beside_the_book(line, numbers):
-                self._judge(line, numbers)
+            if not self._is_refusal_or_talk(line, numbers):
+                self._check_line(line, numbers)
         return not self.refused
 
     def _behind_citations(self, line: AnswerLine, text: str) -> str:
@@ -202,14 +202,14 @@ class AnswerWriter:
         end = _MARKERS.match(text).end()  # type: ignore[union-attr]  # it matches the empty text
         alone = not text[end:]
         cites = alone or (end and not text[end].islower())
-        if not cites or not (self._held.open_lines or (alone and self._manner.mode != "off")):
+        if not cites or not (self._pending.open_lines or (alone and self._options.mode != "off")):
             return text
         above = AnswerLine("markers", MarkedText(text[:end].strip()), gap=line.gap, block=line.block, run=line.run)
-        self._cite_open(above, self._composer.numbers(above.marked))
+        self._cite_open(above, self._sanitizer.numbers(above.marked))
         return text[end:]
 
-    def _judge(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
-        above = self._held.open_lines
+    def _check_line(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
+        above = self._pending.open_lines
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
             self._frame(line)
         elif line.kind == "row":  # its own markers count, or those below the table
@@ -226,14 +226,14 @@ class AnswerWriter:
             self._check.check(line)
             self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
-    def _is_beside_the_book(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
+    def _is_refusal_or_talk(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
 
         A heading that the book has itself, such as "What this page does not cover", is neither.
         """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        if exact and not self.grounding.sentences and all(one.frame for one in self._held.lines):
+        if exact and not self.grounding.sentences and all(one.frame for one in self._pending.lines):
             self.refused = "model_refused"
             return True
         plain = bare.strip("*_ ") if line.kind == "heading" else ""
@@ -242,15 +242,15 @@ class AnswerWriter:
         line.refusal = exact or (may_be and is_refusal(bare))
         if not line.refusal and not (may_be and self._is_talk(bare)):
             return False
-        self._check.said_no = self._check.said_no or line.refusal
+        self._check.denies_answer = self._check.denies_answer or line.refusal
         line.frame, line.kind = True, "sentence"
-        self._check.compose(line)
+        self._check.sanitize(line)
         return True
 
     def _is_talk(self, sentence: str) -> bool:
         """Whether a line says nothing of the book. A greeting that a passage has may be one that it orders."""
         polite = is_courtesy(sentence) and not self._check.has_written(sentence.strip("*_#: "))
-        return polite or is_talk(sentence, frozenset(words(self._manner.question)))
+        return polite or is_talk(sentence, frozenset(words(self._options.question)))
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
@@ -261,12 +261,12 @@ class AnswerWriter:
         self._check.frame(line)
         if line.kind == "lead":
             self._lead = line
-            self._cited = self._composer.numbers(line.marked)
+            self._cited = self._sanitizer.numbers(line.marked)
 
     def _cite_open(self, markers: AnswerLine, numbers: Sequence[int]) -> None:
         """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
-        self._check.compose(markers)
-        waiting = self._held.open_lines if numbers else []
+        self._check.sanitize(markers)
+        waiting = self._pending.open_lines if numbers else []
         for one in waiting:
             self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         if waiting:
@@ -280,16 +280,16 @@ class AnswerWriter:
         `below` begins the next block. An item without a marker above a nested list introduces it. A list, table or
         code block under a lead-in inherits its citations.
         """
-        for line in self._held.open_lines:
+        for line in self._pending.open_lines:
             if below and line.kind == "item" and below.in_list and below.indent > line.indent:
                 line.kind = "lead"
                 self._frame(line)
-        for line in self._held.open_lines:
+        for line in self._pending.open_lines:
             self._check.check(line, self._cited, own_place=bool(self._cited))
             if line.kind == "code" and line.standing == "supported":
                 self._cite_below(line, ())
         lead = self._lead_of(below) if below else None
-        self._cited_above, self._cited = self._cited, self._composer.numbers(lead.marked) if lead else ()
+        self._cited_above, self._cited = self._cited, self._sanitizer.numbers(lead.marked) if lead else ()
 
     def _cite_below(self, last: AnswerLine, numbers: Sequence[int], gap: str = "\n") -> None:
         """Put markers below a block.
@@ -301,36 +301,36 @@ class AnswerWriter:
             numbers, lead = list(last.quotes), self._lead_of(last)
             if set(numbers) <= {*self._cited, *self._cited_above}:
                 return
-            if lead and lead in self._held.lines and not self._composer.numbers(lead.marked):
+            if lead and lead in self._pending.lines and not self._sanitizer.numbers(lead.marked):
                 lead.marked = MarkedText(with_markers(lead.text, numbers))
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
-        self._held.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
+        self._pending.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
 
     def _check_alone(self) -> None:
         """A yes or no beside which nothing is said is the answer, and cites nothing."""
-        lines = self._held.lines
-        if not self.grounding.sentences and not self._check.said_no and all(one.frame for one in lines):
+        lines = self._pending.lines
+        if not self.grounding.sentences and not self._check.denies_answer and all(one.frame for one in lines):
             for line in (one for one in lines if is_yes_or_no(one.text) and not is_courtesy(one.text)):
                 line.frame, line.standing = False, "contradicted"
                 line.reasons = ("citation: no passage is cited for it",)
 
-    def _waiting(self) -> list[AnswerLine]:
-        whole = self._ended or self._intake.paused
+    def _lines_for_judge(self) -> list[AnswerLine]:
+        whole = self._ended or self._parser.paused
         run = self._last.run if self._last and not whole else 0
-        return [one for one in self._held.lines if one.waits and one.run != run and one not in self._at_judge]
+        return [one for one in self._pending.lines if one.waits and one.run != run and one not in self._at_judge]
 
     # --- lines go out -----------------------------------------------------------------------------------------------
 
-    def _let_go(self, *, last: bool = False) -> None:
-        for line, goes in self._held.settled(shown=bool(self.shown.content), last=last):
-            numbers = () if line.kind == "code" else self._composer.numbers(line.marked)
+    def _release_decided(self, *, last: bool = False) -> None:
+        for line, goes in self._pending.settled(shown=bool(self.shown.content), last=last):
+            numbers = () if line.kind == "code" else self._sanitizer.numbers(line.marked)
             shown = goes and bool(line.text)
             if line.kind != "markers":
                 self._record(line, numbers, shown=shown)
             if shown:
                 doubtful = line.standing != "supported" and not (line.frame and line.standing is None)
-                self.shown.put(line, numbers, flagged=doubtful and self._manner.mode != "off")
+                self.shown.put(line, numbers, flagged=doubtful and self._options.mode != "off")
             elif line.kind != "markers":
                 self.shown.leave_out(line)
 
@@ -338,7 +338,7 @@ class AnswerWriter:
         """Count a line whose fate is known, and keep it for `grounding.checked`."""
         standing = line.standing or ("frame" if line.frame else "contradicted")
         cited = list(numbers or (line.quotes if standing == "supported" else ()))
-        text = line.text if line.kind == "code" else self._composer.bare(line.marked)
+        text = line.text if line.kind == "code" else self._sanitizer.bare(line.marked)
         self.grounding.checked.append(
             CheckedSentence(text=text, standing=standing, reasons=list(line.reasons), citations=cited)
         )

@@ -15,7 +15,7 @@ from rag.books.book_settings import (
     source_memory,
     vector_cache,
 )
-from rag.caller_parts import NOTHING_GIVEN, Given, as_embedder, own_name_of
+from rag.caller_parts import NO_CALLER_PARTS, CallerParts, as_embedder, own_name_of
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import PassingVectors
 from rag.errors import UsageError
@@ -33,7 +33,7 @@ def begin_ingestion(
     options: IngestOptions,
     *,
     collection: str | None = None,
-    given: Given = NOTHING_GIVEN,
+    caller_parts: CallerParts = NO_CALLER_PARTS,
     watch: Callable[[IngestProgress], None] | None = None,
 ) -> Ingestion:
     """An ingestion into a collection, by default the one that `run.py ingest` reads into. Nothing is read yet.
@@ -41,7 +41,7 @@ def begin_ingestion(
     Blocks while the embedding model is loaded. The caller closes the ingestion, which closes its index. Raises
     `UsageError` for a name that is not allowed, a caller with a retriever of its own, and a missing key or model.
     """
-    if given.retriever is not None:
+    if caller_parts.retriever is not None:
         raise UsageError("A retriever that was given has its own index, which askbook does not fill.", code="given")
     name = collection_to_fill(settings, profile, collection)
     if name == MANUAL:
@@ -49,15 +49,20 @@ def begin_ingestion(
         raise UsageError(problem, code="collection", hint="Choose another collection.")
     if any(not str(source).strip() for source in sources):  # it would read the current folder
         raise UsageError("A source is empty.", code="source", hint="Give a folder, a file or an address.")
-    embedder = as_embedder(given.embeddings) if given.embeddings else build_embedder(settings, profile, name, lazy=True)
+    embedder = (
+        as_embedder(caller_parts.embeddings)
+        if caller_parts.embeddings
+        else build_embedder(settings, profile, name, lazy=True)
+    )
+    nameless = caller_parts.embeddings and not own_name_of(caller_parts.embeddings)
     return Ingestion(
         sources,
         replace(options, profile=owner_of(name, profile)),
-        index=index_of(settings, name, profile, given),
+        index=index_of(settings, name, profile, caller_parts),
         embedder=embedder,
         sparse=Bm25Encoder(),
-        vectors=PassingVectors() if given.embeddings and not own_name_of(given.embeddings) else vector_cache(settings),
+        vectors=PassingVectors() if nameless else vector_cache(settings),
         watch=watch,
         memory=source_memory(settings),
-        closes_index=given.qdrant_client is None,
+        closes_index=caller_parts.qdrant_client is None,
     )

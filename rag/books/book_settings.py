@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rag.caller_parts import Given
+from rag.caller_parts import CallerParts
 from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Provider, key_of
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
@@ -14,7 +14,7 @@ from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
 from rag.profiles.schema import BookSection
-from rag.search.given_retriever import SeenPassages
+from rag.search.langchain_retriever import SeenChunkIndex
 from rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -182,15 +182,15 @@ def collection_index(
         raise UsageError(f"QDRANT_COLLECTION_NAME: {error.message}", code=error.code, hint=error.hint) from None
 
 
-def index_of(settings: Settings, book: str, profile: Profile, given: Given) -> ChunkIndex:
+def index_of(settings: Settings, book: str, profile: Profile, caller_parts: CallerParts) -> ChunkIndex:
     """The index of the book, on the client or behind the retriever that the caller brings."""
-    if given.retriever is not None:
-        return SeenPassages(book)
-    if given.qdrant_client is None:
+    if caller_parts.retriever is not None:
+        return SeenChunkIndex(book)
+    if caller_parts.qdrant_client is None:
         return collection_index(settings, book, profile)
     from rag.index.server import ServerIndex
 
-    return ServerIndex(given.qdrant_client, book, address="the given client", layout=_section_of(profile))
+    return ServerIndex(caller_parts.qdrant_client, book, address="the given client", layout=_section_of(profile))
 
 
 def _section_of(profile: Profile | None) -> BookSection:

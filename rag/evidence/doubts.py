@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from rag.evidence.mentions import Mentions, Reason, absent
+from rag.evidence.analyzed_text import cues, opposites
+from rag.evidence.mentions import Mentions, Reason, missing_reason
 from rag.evidence.numbers import Quantity, counts_items, is_ratio_of, points_back, years_apart
-from rag.evidence.reading import cues, opposites
 from rag.evidence.word_contexts import WordContexts
 from rag.evidence.words import Token
 from rag.text.english.numerals import ESTIMATED, SUMMED, UNNAMED, named
@@ -43,7 +43,7 @@ _REASONS: Final[dict[Kind, str]] = {
 }
 
 
-class Compared(NamedTuple):
+class ComparedToken(NamedTuple):
     """Tokens `first..last` of the sentence, with their places in the passages and those of their rivals."""
 
     kind: Kind
@@ -59,7 +59,7 @@ class Comparison(WordContexts):
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, beside the numbers that are absent."""
         denials = [(number, at) for number in self.fullest for at in self.sources.lines[number].denials]
-        denied = [Compared("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
+        denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
         for one in (*self._numbers(), *self._names(), *self._turns(), *denied):
             if self._is_doubtful(one):
                 yield _REASONS[one.kind].format(self.said.tokens[one.first].word)
@@ -79,7 +79,7 @@ class Comparison(WordContexts):
             if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted):
                 yield index
 
-    def _is_doubtful(self, one: Compared) -> bool:
+    def _is_doubtful(self, one: ComparedToken) -> bool:
         """Whether a rival fits clearly better, or the words around it do; or the passages deny nothing there."""
         own, rival = (self.best(one.first, one.last, places) for places in (one.own, one.rivals))
         usual = self.usual(one.first)
@@ -94,14 +94,14 @@ class Comparison(WordContexts):
             return self.labelled(one.first, one.rivals) > self.labelled(one.first, one.own)
         return doubtful
 
-    def absent(self, text: str, mentions: Mentions) -> Iterator[Reason]:
+    def missing_numbers(self, text: str, mentions: Mentions) -> Iterator[Reason]:
         """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart."""
         held = [quantity for line in self.sources.lines for quantity in line.quantities]
         for quantity in self.said.quantities:
             fitting, rivals = self._numbered(quantity)
             said = self.said.tokens
             if (last := self._strange_unit(quantity, held)) is not None:
-                yield absent("unit", _text(said, quantity.first, last), near=True)
+                yield missing_reason("unit", _text(said, quantity.first, last), near=True)
             if fitting or quantity.vague or not self.sources.known.isdisjoint(quantity.keys):
                 continue
             another = OF_ANOTHER * self.usual(quantity.first)
@@ -110,9 +110,9 @@ class Comparison(WordContexts):
                 continue
             number = _text(said, quantity.first, quantity.last)
             if same := [other for other in held if quantity.same(other)]:
-                yield absent("unit", number, near=not all(map(quantity.measures_as, same)))
+                yield missing_reason("unit", number, near=not all(map(quantity.measures_as, same)))
             elif any(rule(quantity, held) for rule in (years_apart, is_ratio_of, _may_be, self._is_computed)):
-                yield absent("number", number, near=True)
+                yield missing_reason("number", number, near=True)
             else:
                 counted = self._is_counted(quantity, held)
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
@@ -144,11 +144,11 @@ class Comparison(WordContexts):
         behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
         return any(token.content and token.key in nouns for token in behind)
 
-    def _numbers(self) -> Iterator[Compared]:
+    def _numbers(self) -> Iterator[ComparedToken]:
         for quantity in self.said.quantities:
             fitting, rivals = self._numbered(quantity)
             if fitting and not quantity.vague and not points_back(quantity, self.said.tokens):
-                yield Compared("number", quantity.first, quantity.last, fitting, rivals)
+                yield ComparedToken("number", quantity.first, quantity.last, fitting, rivals)
 
     def _numbered(self, quantity: Quantity) -> tuple[Places, Places]:
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
@@ -159,7 +159,7 @@ class Comparison(WordContexts):
         rivals = [(n, q) for n, q in numbered if n in self.fullest and (q.vague, q.unit, q.is_year) == kind]
         return fitting, [(number, q.first) for number, q in rivals if not any(map(q.same, own))]
 
-    def _names(self) -> Iterator[Compared]:
+    def _names(self) -> Iterator[ComparedToken]:
         """The names. A first word that a passage has in lower case is none, and one of the titles has no place.
 
         A line also speaks of what its heading or lead names.
@@ -172,9 +172,9 @@ class Comparison(WordContexts):
                 dated = token.word in DATES
                 rivals = [(n, at) for n, at, t in held if t.key != token.key and (t.word in DATES) == dated]
                 introduced = [(n, 0) for n in self.fullest if token.key in sources.above[n]]
-                yield Compared("name", index, index, [*self.sites([token.key]), *introduced], rivals)
+                yield ComparedToken("name", index, index, [*self.sites([token.key]), *introduced], rivals)
 
-    def _turns(self) -> Iterator[Compared]:
+    def _turns(self) -> Iterator[ComparedToken]:
         """The words that the passages deny where the sentence affirms them or the reverse, or replace by an opposite.
 
         Rivals of "Atlas is faster" are "is slower" ("comparison") and "is not faster" ("negation"), but not "is not
@@ -188,8 +188,8 @@ class Comparison(WordContexts):
             keys = (same | {token.key, words.get(index, "")}) - {""}
             alike, reversed_ = self._by_side(keys, index, strict=self.usual(index) > QUOTED)
             opposed, opposite_denied = self._by_side(other - keys, index, strict=True)
-            yield Compared("negation", index, index, [*alike, *opposite_denied], reversed_)
-            yield Compared("comparison", index, index, [*alike, *opposite_denied], opposed)
+            yield ComparedToken("negation", index, index, [*alike, *opposite_denied], reversed_)
+            yield ComparedToken("comparison", index, index, [*alike, *opposite_denied], opposed)
 
     def _by_side(self, keys: Iterable[str], index: int, *, strict: bool) -> tuple[Places, Places]:
         """The places of the keys that are denied, or affirmed, as token `index` of the sentence is; and the others.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rag.evidence.reading import DIGITS, LETTERS, ReadText, folded, plain_number, read
+from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
 from rag.text.english import numerals
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import SCHEMES
@@ -94,11 +94,11 @@ _WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 class Mentions:
     """Looks up what sentences mention: in the `cited` texts, then `beside` them."""
 
-    def __init__(self, cited: Sequence[ReadText], beside: Sequence[str]) -> None:
+    def __init__(self, cited: Sequence[AnalyzedText], beside: Sequence[str]) -> None:
         self._cited = cited
         self._all = [*cited, *(read(text) for text in beside if text)]
 
-    def reasons(self, sentence: ReadText) -> Iterator[Reason]:
+    def reasons(self, sentence: AnalyzedText) -> Iterator[Reason]:
         """The standing of each name, address and code word that the cited texts lack, with the reason of a `Verdict`.
 
         >>> list(Mentions([read("In spring a node used DDS.")], []).reasons(read("In spring a node used Zenoh.")))
@@ -107,13 +107,13 @@ class Mentions:
         for name, (key, certain) in _names(sentence).items():
             if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
                 near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
-                yield absent("name", name, near=near or not certain)
+                yield missing_reason("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
-            yield absent("name", subject, near=True)
+            yield missing_reason("name", subject, near=True)
         yield from self._labels(sentence)
         yield from self.code(sentence.text)
 
-    def _strange_subject(self, sentence: ReadText) -> str:
+    def _strange_subject(self, sentence: AnalyzedText) -> str:
         """The word at the beginning, if the cited texts lack it and it is a name or the subject of a plain statement.
 
         Its own capital says nothing there. It is a name if a text beside has it, and none in lower case. It is a
@@ -137,7 +137,7 @@ class Mentions:
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
 
-    def _labels(self, sentence: ReadText) -> Iterator[Reason]:
+    def _labels(self, sentence: AnalyzedText) -> Iterator[Reason]:
         """The same of words with a digit, other numerals, and single letters: ROS2, B12, Ⅻ, Vitamin C."""
         for label in _labels(sentence):
             if not any(label.stands(one) for one in self._cited):
@@ -145,7 +145,7 @@ class Mentions:
                 runs = [plain_number(run) for run in DIGITS.findall(label.word)] or [label.word]
                 strange = any(not any(run in one.numbers | one.words for one in self._all) for run in runs)
                 near = not (another and strange) or any(label.stands(one) for one in self._all)
-                yield absent("name", label.text, near=near)
+                yield missing_reason("name", label.text, near=near)
 
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
@@ -155,19 +155,19 @@ class Mentions:
             wanted = re.compile(rf"(?:{forms})[_*]{{0,3}}(?!\w)".replace("tel:", r"tel:\s?"))
             if not any(wanted.search(one.folded) for one in self._cited):
                 near = any(wanted.search(one.folded) for one in self._all)
-                yield absent("address", address, near=near)
+                yield missing_reason("address", address, near=near)
         for spaced in _SPACED.finditer(_SPAN.sub(" ", sentence)):
             if not any(re.search(rf"(?<!\w){re.escape(spaced['end'])}\b", one.folded) for one in self._all):
-                yield absent("address", spaced[0], near=False)
+                yield missing_reason("address", spaced[0], near=False)
         for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
             if not _holds(self._cited, word):
-                yield absent("code", word, near=self._is_near(word))
+                yield missing_reason("code", word, near=self._is_near(word))
         for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
             for package in found["names"].split():
                 is_name = re.search("[-/]", package) or (found["tool"] and package not in STOP_WORDS)
                 if is_name and not _holds(self._cited, package):
                     certain = found["tool"] and not is_english(package)  # "pip install packages" names none
-                    yield absent("code", package, near=not certain or self._is_near(package))
+                    yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
         """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
@@ -188,7 +188,7 @@ class Mentions:
             words = re.findall(r"[^\W\d_]\w+", line.casefold())
             known = all(any(word in one.folded for one in self._all) for word in words)
             held_all = all(any(one[0] in text.spaced for text in self._all) for one in _REACHED.finditer(line))
-            yield absent("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
+            yield missing_reason("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
 
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.
@@ -203,7 +203,7 @@ class Mentions:
         beside = all(any(run in one.numbers for one in self._all) for run in missing)
         if not runs:
             beside = any(text in one.folded for one in self._all)
-        return absent("number", text, near=near or beside)
+        return missing_reason("number", text, near=near or beside)
 
     def _has_date(self, date: re.Match[str]) -> bool:
         """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""
@@ -228,13 +228,13 @@ class _Label:
         value = numerals.ROMAN.get(word.casefold(), 0) if kind or len(word) > 1 else unicodedata.numeric(word, 0)
         self._key = f"#{value:g}"
 
-    def stands(self, text: ReadText) -> bool:
+    def stands(self, text: AnalyzedText) -> bool:
         """Whether a text has it, with or without a space or hyphen between its parts; or its value."""
         found = self._whole.search(text.folded) or self._letter.search(text.text)
         return found is not None or (self._key != "#0" and self._key in text.keys)
 
 
-def _labels(sentence: ReadText) -> Iterator[_Label]:
+def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
     prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
     for at, token in enumerate(sentence.whole.tokens):
         word = prose[token.start : token.end]
@@ -248,12 +248,12 @@ def _is_numeral(sign: str) -> bool:
     return sign.isnumeric() and not unicodedata.normalize("NFKC", sign).isdecimal()
 
 
-def absent(kind: str, text: str, *, near: bool) -> Reason:
+def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
 
 
-def _has_name(texts: Sequence[ReadText], name: str) -> bool:
+def _has_name(texts: Sequence[AnalyzedText], name: str) -> bool:
     forms = (name.casefold(), name.casefold().removesuffix("s"))
     return any(form in one.folded for one in texts for form in forms)
 
@@ -270,7 +270,7 @@ def _addresses(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _names(sentence: ReadText) -> dict[str, tuple[str, bool]]:
+def _names(sentence: AnalyzedText) -> dict[str, tuple[str, bool]]:
     """The words with a capital but for ordinary ones at a beginning, with key and whether no beginning explains it."""
     text = sentence.text
     prose = _SPAN.sub(lambda code: " " * len(code[0]), text)
@@ -302,7 +302,7 @@ def code_words(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _holds(texts: Sequence[ReadText], word: str) -> bool:
+def _holds(texts: Sequence[AnalyzedText], word: str) -> bool:
     """Whether a text holds a code word, as written, or without arguments or closing mark, or without shell prompt."""
     plain = " ".join(word.split())
     forms = {plain, _CALL_OR_MARK.sub("", plain).strip(), _PROMPT.sub("", plain)} - {""}

@@ -9,9 +9,9 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Final, Literal
 
+from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
-from rag.evidence.reading import TextLine, read
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
@@ -100,11 +100,13 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if sources.foreign(text):
         claim = Comparison(line, sources)
         share = share_held(claim.words)
-        found = [one for one in (*claim.absent(text, mentions), *mentions.code(text)) if one[0] == "contradicted"]
+        found = [
+            one for one in (*claim.missing_numbers(text, mentions), *mentions.code(text)) if one[0] == "contradicted"
+        ]
         return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        missing = Comparison(line, sources).absent(text, mentions)
+        missing = Comparison(line, sources).missing_numbers(text, mentions)
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
     cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
     lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
@@ -183,7 +185,7 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
 
 def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:
     """The reasons against a claim."""
-    yield from claim.absent(text, mentions)
+    yield from claim.missing_numbers(text, mentions)
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from itertools import accumulate, islice
 from typing import Final
 
-from rag.evidence.reading import TextLine, read
+from rag.evidence.analyzed_text import TextLine, read
 from rag.text.english import numerals
 from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter
 from rag.errors import RetrievalError
 from rag.index import edge_shard as engine
 from rag.index.edge_files import Generations, NamedLock, broken
@@ -176,7 +176,7 @@ class EdgeIndex:
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
     ) -> Ranked:
         with _files(self.collection):
             opened = self._opened()

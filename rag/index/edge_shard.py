@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from rag.book import IndexInfo, Leg, Point, SparseVector, Where
+from rag.book import IndexInfo, Leg, Point, SearchFilter, SparseVector
 from rag.errors import RetrievalError
 from rag.index.edge_files import Generations, Version, broken
 from rag.index.points import (
@@ -152,7 +152,9 @@ def texts(shard: EdgeShard) -> Iterator[StoredText]:
         more = offset is not None
 
 
-def search(opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: Where | None) -> Scores:
+def search(
+    opened: OpenGeneration, collection: str, legs: Sequence[Leg], limit: int, where: SearchFilter | None
+) -> Scores:
     """The best `limit` points of each leg, and the scores of all of them in every leg, by row.
 
     One batch finds the points, a second one asks each leg for its scores of what the other legs found.
@@ -178,7 +180,7 @@ def _rankings(
     legs: Sequence[Leg],
     queries: Mapping[int, Query],
     limit: int,
-    where: Where | None,
+    where: SearchFilter | None,
 ) -> list[Hits]:
     """The scored rows of each leg. A leg with a tie at its end is queried again with a larger limit."""
     from qdrant_edge import QueryBatchRequest, QueryRequest
@@ -220,7 +222,7 @@ def _nearest(leg: Leg) -> Any:
     return Query.Nearest(list(leg), using=DENSE)
 
 
-def _restriction(where: Where | None) -> Any:
+def _restriction(where: SearchFilter | None) -> Any:
     from qdrant_edge import FieldCondition, Filter, MatchPrefix
 
     conditions: list[Any] = [

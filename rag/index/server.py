@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, Where
+from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter
 from rag.errors import RetrievalError
 from rag.index import server_versions, vector_store
 from rag.index.collection_schema import CollectionSchema, record_of, schema_of
@@ -69,7 +69,7 @@ class ServerIndex:
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
     ) -> Ranked:
         ended: set[str] = set()  # states of the book that ended during the search
         while True:
@@ -85,7 +85,7 @@ class ServerIndex:
         return await asyncio.to_thread(lambda: rank(found()))
 
     async def _found(
-        self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: Where | None, state: str
+        self, schema: CollectionSchema, legs: Sequence[Leg], limit: int, where: SearchFilter | None, state: str
     ) -> Callable[[], Matches] | None:
         """What the legs find in the collection `state`, or in the one that the book's name stands for.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rag.book import Chunk, Leg, Matches, SparseVector, Where
+from rag.book import Chunk, Leg, Matches, SearchFilter, SparseVector
 from rag.errors import RetrievalError
 from rag.index.collection_schema import UNNAMED, CollectionSchema, FieldMap
 from rag.index.points import METADATA, TIE_SLACK, Hits, Scores, cosines, from_payload, is_empty, prose_of, server_ids
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OVERSAMPLING: Final = 2.0  # of a quantized collection: this many times the limit are rescored with the full vectors
 
-# For each field of a `Where`: the field of a chunk whose prefix it is.
+# For each field of a `SearchFilter`: the field of a chunk whose prefix it is.
 FILTERS: Final[dict[str, str]] = {
     "url_prefix": "url",
     "title": "title",
@@ -29,7 +29,9 @@ FILTERS: Final[dict[str, str]] = {
 INDEXED: Final = {f"{METADATA}.source": False} | {f"{METADATA}.{field}": True for field in FILTERS.values()}
 
 
-def request(schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: Where | None) -> Any:
+def request(
+    schema: CollectionSchema, leg: Sequence[float] | SparseVector, limit: int, where: SearchFilter | None
+) -> Any:
     """The request for a leg. Raises `RetrievalError` "index_filter" for a filter on a field that is not mapped.
 
     Vectors of 400 hits are megabytes of JSON, so they are asked for only where `gives_cosines` is false.
@@ -72,7 +74,7 @@ def _query(schema: CollectionSchema, leg: Sequence[float] | SparseVector) -> dic
     return query | {"params": models.SearchParams(quantization=rescore)}
 
 
-def _restriction(schema: CollectionSchema, where: Where | None) -> Any:
+def _restriction(schema: CollectionSchema, where: SearchFilter | None) -> Any:
     from qdrant_client import models
 
     conditions: list[Any] = []
@@ -205,7 +207,7 @@ class ServerSearch:
     legs: Sequence[Leg]
     known: dict[str, Hit] = field(default_factory=dict)
 
-    async def scores(self, limit: int, where: Where | None) -> Scores:
+    async def scores(self, limit: int, where: SearchFilter | None) -> Scores:
         """The scores of the best `limit` points of each leg, in every leg."""
         scores = Scores(await self._rankings(limit, where))
         await self._complete(scores)
@@ -220,7 +222,7 @@ class ServerSearch:
         prose = prose_of([hit.chunk for hit in found])
         return Matches(self.legs, scores.matrix, scores.rankings, prose, lambda rows: [found[r].chunk for r in rows])
 
-    async def _rankings(self, limit: int, where: Where | None) -> list[Hits]:
+    async def _rankings(self, limit: int, where: SearchFilter | None) -> list[Hits]:
         """The scored ids of each leg."""
         found = [scored_points(())] * len(self.legs)
         unread: Any = None  # a point of a foreign collection in which no text was found

@@ -17,22 +17,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Inva
 from langchain_core.messages.tool import tool_call_chunk
 
 from rag.errors import AskbookError
+from rag.http.http_clients import EndlessResponseError
 
-WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
 LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
 # Characters of the arguments of one tool call and of all calls of an answer; a query has up to 2,000. LangChain's
 # parser takes quadratic time for arguments that are not JSON, a tenth of a second for one call.
 ARGUMENTS: Final = 4_000
 ALL_ARGUMENTS: Final = 12_000
 _CALL: Final = 100  # a tool call counts as so many characters, however short it is
-
-
-class EndlessResponseError(ValueError):
-    """A response of a service exceeded a limit of this file."""
-
-
-class UnreadableResponseError(ValueError):
-    """A response of a service is packed in a way that was not asked for, and that could exceed every limit."""
 
 
 class AnswerLimits(NamedTuple):

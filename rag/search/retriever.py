@@ -14,11 +14,23 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
-from rag.book import SHOWN, Candidate, Chunk, Found, IndexInfo, Leg, Matches, Outcome, QueryKind, Trace, Where
+from rag.book import (
+    SHOWN,
+    Candidate,
+    Chunk,
+    IndexInfo,
+    Leg,
+    Matches,
+    Outcome,
+    QueryKind,
+    SearchFilter,
+    SearchResult,
+    Trace,
+)
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import advised, check_models
 from rag.index.index_errors import wrong_size
-from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Searcher, SparseEncoder
+from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, Query, joined, queries_of, ranked, weighed
 from rag.search.rerank import reranked
@@ -33,7 +45,7 @@ DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
 
-def parse_filter(text: str | None) -> Where | None:
+def parse_filter(text: str | None) -> SearchFilter | None:
     """A filter on a field (`title:ROS`) or, without a field, on the beginning of the address; None for an empty text.
 
     Raises `UsageError` for an unknown field, for one without a value, and for a text that is too long or not Unicode.
@@ -45,17 +57,19 @@ def parse_filter(text: str | None) -> Where | None:
         return None
     named = _FIELD.fullmatch(written)
     if named is None:
-        return Where(url_prefix=written)
+        return SearchFilter(url_prefix=written)
     name, value = named["name"].lower(), named["value"].strip()
     if name not in FIELDS or not value:
         what = f'The filter on "{name}" is empty' if name in FIELDS else f'"{name}" is not a field that can be filtered'
         hint = f"Give the beginning of an address, or of a field ({', '.join(FIELDS)}), such as title:ROS."
         raise UsageError(f"{what}.", code="filter", hint=hint)
-    return Where(**{name: value})
+    return SearchFilter(**{name: value})
 
 
-class Gated(NamedTuple):
-    """The queries of a search, how many chunks it found, the best of them with outcomes, and their chunks by id."""
+class HybridHits(NamedTuple):
+    """The result of a hybrid search: its queries, the number of chunks found, the best candidates with their outcomes,
+    and their chunks by id.
+    """
 
     queries: list[Query]
     total: int
@@ -64,7 +78,7 @@ class Gated(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Retriever:
+class HybridRetriever:
     """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
     A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
@@ -79,7 +93,7 @@ class Retriever:
     index: ChunkIndex
     tool_name: str = "search_book"
     reranker: Reranker | None = None
-    profile: str = ""  # the one that the collection belongs to, for the hints of errors
+    profile: str = ""  # the profile that owns the collection, named in error hints
     _words: tuple[int, Collection[str]] | None = field(
         default=None, init=False
     )  # the number of chunks, and their words
@@ -90,11 +104,11 @@ class Retriever:
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,
-    ) -> Found:
+    ) -> SearchResult:
         """At most `k` passages whose score reaches `threshold`, best first, numbered from 1; then the `neighbours`.
 
         `history` and `rewrite` give more queries (see `rag.search.ranking`). Raises `RetrievalError` if there is no
@@ -111,7 +125,7 @@ class Retriever:
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = retrieval_of(self.tool_name, question, where, passages, total, started)
-        return Found(passages, retrieval, _trace(queries, threshold, candidates))
+        return SearchResult(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
         """The words of the book, or of `VOCABULARY_CHUNKS` chunks, in lower case; read again when its size changes."""
@@ -123,17 +137,17 @@ class Retriever:
             self._words = (len(entries), await asyncio.to_thread(vocabulary, texts))
         return self._words[1]
 
-    def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> Found:
+    def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> SearchResult:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
         passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
         retrieval = retrieval_of(self.tool_name, question, None, passages, len(chunks), started)
         trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
-        return Found(passages, retrieval, trace)
+        return SearchResult(passages, retrieval, trace)
 
     async def _search(
-        self, texts: Sequence[tuple[QueryKind, str]], where: Where | None, *, k: int, threshold: float
-    ) -> Gated:
-        """The legs are the raw question's, dense and sparse, then the other texts', dense."""
+        self, texts: Sequence[tuple[QueryKind, str]], where: SearchFilter | None, *, k: int, threshold: float
+    ) -> HybridHits:
+        """Search the index. The legs: dense and sparse for the raw question, then dense for each other text."""
         refused: IndexInfo | None = None
 
         def encode(info: IndexInfo) -> list[Leg]:
@@ -147,8 +161,8 @@ class Retriever:
                 raise wrong_size(info, self.embedder.model_id, len(raw))
             return [raw, self.sparse.encode_query(texts[0][1]), *others]
 
-        def rank(matches: Matches) -> Gated:
-            return self._gated(weighed(texts, matches), matches, k=k, threshold=threshold)
+        def rank(matches: Matches) -> HybridHits:
+            return self._read_hits(weighed(texts, matches), matches, k=k, threshold=threshold)
 
         try:
             return await self.index.search(encode, rank, limit=max(DEPTH, k), where=where)
@@ -158,8 +172,8 @@ class Retriever:
                 raise
             raise better from None
 
-    def _gated(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> Gated:
-        """The best of what was found, by fused score, read in blocks until `k` are kept; all for a reranker."""
+    def _read_hits(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> HybridHits:
+        """Read the ranked chunks in blocks, until `k` of them are kept. For a reranker, read all of them."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
         block = total if self.reranker is not None else max(SHOWN, k)
@@ -167,10 +181,10 @@ class Retriever:
         outcomes: list[Outcome] = []
         while len(chunks) < total:
             chunks += matches.read(ranking.rows[len(chunks) : len(chunks) + block])
-            outcomes = gated(chunks, ranking.cosines, k=k, threshold=threshold)
+            outcomes = chunk_outcomes(chunks, ranking.cosines, k=k, threshold=threshold)
             if outcomes.count("kept") == k or max(ranking.cosines[len(chunks) :], default=-1.0) < threshold:
                 break
-        return Gated(queries, total, ranking.candidates(chunks, outcomes), {chunk.id: chunk for chunk in chunks})
+        return HybridHits(queries, total, ranking.candidates(chunks, outcomes), {chunk.id: chunk for chunk in chunks})
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
@@ -184,7 +198,7 @@ class Retriever:
 
 
 def retrieval_of(
-    tool_name: str, query: str, where: Where | None, passages: Sequence[Passage], total: int, started: float
+    tool_name: str, query: str, where: SearchFilter | None, passages: Sequence[Passage], total: int, started: float
 ) -> Retrieval:
     """The record of a search that found `total` chunks and began at `started`, by the clock `perf_counter`."""
     return Retrieval(
@@ -207,7 +221,7 @@ def _rerank_query(queries: Sequence[Query]) -> str:
     return f"{question.text} {most.text}" if most.kind == "rewrite" else most.text
 
 
-def gated(chunks: Sequence[Chunk], cosines: Sequence[float], *, k: int, threshold: float) -> list[Outcome]:
+def chunk_outcomes(chunks: Sequence[Chunk], cosines: Sequence[float], *, k: int, threshold: float) -> list[Outcome]:
     """The outcome of each chunk: the first `k` that reach the threshold and are no duplicates are kept."""
     prints: list[Fingerprint] = []
     outcomes: list[Outcome] = []
@@ -236,13 +250,13 @@ def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Cand
 
 
 class BookRetriever(BaseRetriever):
-    """A `rag.ports.Searcher` as an asynchronous `BaseRetriever`. `options` are the arguments of its `retrieve`."""
+    """A `rag.ports.Retriever` as an asynchronous `BaseRetriever`. `options` are the arguments of its `retrieve`."""
 
     searcher: Any
     options: dict[str, Any]
-    _found: list[Found] = PrivateAttr(default_factory=list)
+    _found: list[SearchResult] = PrivateAttr(default_factory=list)
 
-    async def found(self, question: str) -> Found:
+    async def found(self, question: str) -> SearchResult:
         """Search as a run of a LangChain retriever, and return everything that was found. Raises `AskbookError`."""
         await self.ainvoke(question)
         return self._found[-1]
@@ -267,8 +281,8 @@ def document_of(passage: Passage) -> Document:
     return Document(id=passage.chunk_id, page_content=passage.text, metadata=data)
 
 
-async def search(searcher: Searcher, question: str, **options: Any) -> Found:
-    """`Searcher.retrieve` as a run of a LangChain retriever, which callbacks and traces see."""
+async def search(searcher: Retriever, question: str, **options: Any) -> SearchResult:
+    """`Retriever.retrieve` as a run of a LangChain retriever, which callbacks and traces see."""
     return await BookRetriever(name="search", searcher=searcher, options=options).found(question)
 
 

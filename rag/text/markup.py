@@ -1,6 +1,6 @@
 """What of a text is more than words: citation markers, links, addresses, tags, and characters that nobody sees.
 
-`parse` cuts a text into segments in one pass. `rag.answer.compose` decides which are kept.
+`parse` cuts a text into segments in one pass. `rag.answer.sanitizer` decides which are kept.
 
 `visible` removes what a reader cannot see: escape sequences, control characters, zero-width and direction marks, hidden
 tags. They can repaint a terminal, hide an order or disguise a line. Stored text is never changed, since citations count

@@ -16,10 +16,10 @@ from rag.text.vocabulary import (
     MIN_WEIGHT,
     SHORTEST,
     common_words,
+    correct_spelling,
     is_common,
     is_stop_word,
     rarity,
-    respelt,
     stem,
     stem_in,
     vocabulary,
@@ -193,7 +193,7 @@ def _respelt_word(word: str, words: AbstractSet[str]) -> str:
     A word with a capital, or with a hyphen, may be a name that the texts do not have, so no common word stands for it.
     """
     common = common_words() if word.islower() and word.isalpha() and len(word) > SHORTEST else frozenset[str]()
-    return respelt(word, words | _GENERAL) or respelt(word, common)
+    return correct_spelling(word, words | _GENERAL) or correct_spelling(word, common)
 
 
 def _corrected(term: Term, right: str) -> Term:

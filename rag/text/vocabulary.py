@@ -170,13 +170,13 @@ def vocabulary(texts: Iterable[str]) -> set[str]:
     return {part.lower() for word in written for part in (word, *_PART.findall(word))}
 
 
-def is_strange(question: str, words: Collection[str]) -> bool:
+def has_unknown_words(question: str, words: Collection[str]) -> bool:
     """Whether a word of the question is neither in the vocabulary nor common."""
     typed = (word.lower() for word in _WRITTEN_WORD.findall(question) if len(word) >= SHORTEST)
     return any(word not in words and _is_rare(word) for word in typed)
 
 
-def respelt(question: str, words: Collection[str]) -> str:
+def correct_spelling(question: str, words: Collection[str]) -> str:
     """The question with each misspelt word as the vocabulary spells it; "" if no word changes.
 
     A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.

@@ -1,4 +1,4 @@
-"""A caller's LangChain retriever as a `Searcher`: its documents become numbered passages that can be cited."""
+"""A caller's LangChain retriever as a `Retriever`: its documents become numbered passages that can be cited."""
 
 from __future__ import annotations
 
@@ -11,36 +11,35 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag.book import (
     Candidate,
     Chunk,
-    Found,
     IndexEntry,
     IndexInfo,
     Leg,
     Matches,
     Point,
+    SearchFilter,
+    SearchResult,
     Trace,
-    Where,
     page_and_anchor,
     titles_above,
 )
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.server_requests import FILTERS
 from rag.search.ranking import queries_of
-from rag.search.retriever import gated, retrieval_of
+from rag.search.retriever import chunk_outcomes, retrieval_of
 from rag.types import AnsweredQuestion
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Ranked
 
-Ranked = TypeVar("Ranked")
 _LARGEST: Final = 2**31 - 1  # page or index
 _SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
 _TITLES: Final = ("title", "name", "source", "file_name")
@@ -49,8 +48,8 @@ _REMEMBERED: Final = 5_000  # passages; the last ones that were found
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class GivenRetriever:
-    """A `rag.ports.Searcher` over a LangChain retriever.
+class LangChainRetriever:
+    """A `rag.ports.Retriever` over a LangChain retriever.
 
     A document's score is the number from 0 to 1 in its metadata, if it has one, otherwise the cosine of the vectors
     that `embedder` makes of it and the question. The threshold compares with it. The retriever's order stays. In a
@@ -59,7 +58,7 @@ class GivenRetriever:
 
     retriever: BaseRetriever
     embedder: Embedder
-    seen: SeenPassages
+    seen: SeenChunkIndex
     tool_name: str
 
     async def retrieve(
@@ -68,18 +67,18 @@ class GivenRetriever:
         *,
         k: int,
         threshold: float,
-        where: Where | None = None,
+        where: SearchFilter | None = None,
         history: Sequence[AnsweredQuestion] = (),
         rewrite: str = "",
         neighbours: int = 0,  # noqa: ARG002  # a retriever does not say what stands beside a document
-    ) -> Found:
-        """As `rag.ports.Searcher.retrieve`. Raises `RetrievalError` when the retriever fails."""
+    ) -> SearchResult:
+        """As `rag.ports.Retriever.retrieve`. Raises `RetrievalError` when the retriever fails."""
         started = time.perf_counter()
         texts = queries_of(question, history, rewrite)
         lists = await asyncio.gather(*(self._ask(text) for _, text in texts))
         chunks = {chunk.id: (chunk, score) for chunk, score in interleaved(lists) if _matches(chunk, where)}
         scores = await self._scores(question, list(chunks.values()))
-        outcomes = gated([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
+        outcomes = chunk_outcomes([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
         candidates = [
             Candidate(chunk.id, chunk.title, chunk.heading, score, (score,), 0.0, outcome)
             for (chunk, _), score, outcome in zip(chunks.values(), scores, outcomes, strict=True)
@@ -90,7 +89,7 @@ class GivenRetriever:
         retrieval = retrieval_of(self.tool_name, question, where, passages, len(candidates), started)
         kinds, queries = zip(*texts, strict=True)
         trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
-        return Found(passages, retrieval, trace)
+        return SearchResult(passages, retrieval, trace)
 
     async def words(self) -> Collection[str]:
         """Empty: a retriever does not tell the words of its book."""
@@ -161,8 +160,8 @@ def score_of(metadata: Mapping[str, Any]) -> float | None:
     (0.7, None)
     """
     values = (metadata.get(name) for name in _SCORES)
-    numbers = (v for v in values if isinstance(v, Real))  # also those of numpy
-    return next((float(v) for v in numbers if 0 <= v <= 1), None)
+    numbers = (float(v) for v in values if isinstance(v, Real))  # also those of numpy
+    return next((v for v in numbers if 0 <= v <= 1), None)
 
 
 def unicode_of(text: str) -> str:
@@ -179,14 +178,14 @@ def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
     return next((unicode_of(str(value)) for value in values if isinstance(value, str | UUID) and str(value)), "")
 
 
-def _matches(chunk: Chunk, where: Where | None) -> bool:
+def _matches(chunk: Chunk, where: SearchFilter | None) -> bool:
     """Whether the chunk passes the caller's filter, which the retriever does not know."""
     wanted = asdict(where) if where else {}
     values = {name: getattr(chunk, "link" if field == "url" else field) for name, field in FILTERS.items()}
     return all(str(value or "").startswith(wanted.get(name, "")) for name, value in values.items())
 
 
-class SeenPassages:
+class SeenChunkIndex:
     """A `rag.ports.ChunkIndex` that knows only what a caller's retriever has found in this process."""
 
     def __init__(self, collection: str) -> None:
@@ -213,7 +212,7 @@ class SeenPassages:
         rank: Callable[[Matches], Ranked],  # noqa: ARG002
         *,
         limit: int,  # noqa: ARG002
-        where: Where | None = None,  # noqa: ARG002
+        where: SearchFilter | None = None,  # noqa: ARG002
     ) -> Ranked:
         raise _no_index()
 

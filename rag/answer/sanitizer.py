@@ -47,7 +47,7 @@ _KEPT_TAGS: Final = re.compile(
 _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
-class Composer:
+class Sanitizer:
     """Makes text fit to be shown. It knows the passages of one turn by number."""
 
     def __init__(self, sources: Mapping[int, CitedPassage]) -> None:
@@ -57,20 +57,20 @@ class Composer:
         """The passages of this turn that the text names, in order, each once."""
         return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._sources))
 
-    def compose(self, text: MarkedText, cited: Iterable[int] = ()) -> Composed:
+    def sanitize(self, text: MarkedText, cited: Iterable[int] = ()) -> Sanitized:
         """The text as it may be shown. It cites what it names itself; `cited` may lend it their addresses.
 
         >>> Composer({}).compose(MarkedText("A node <b>runs (Source 9).")).plain.text
         'A node runs.'
         """
         allowed = self.allowed({*self.numbers(text), *cited})
-        first = once = Composed(self._sources, allowed)
+        first = once = Sanitized(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
         for _ in range(4):
             if _is_settled(first.plain, once.shown, allowed):
                 return first
             segments = text.segments if once is first else first.plain.segments
-            once = Composed(self._sources, allowed, strip=True)
+            once = Sanitized(self._sources, allowed, strip=True)
             first.plain = MarkedText(once.run(segments))
         first.plain = MarkedText("")
         return first
@@ -104,12 +104,12 @@ class Composer:
         parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
-    def allowed(self, cited: Iterable[int]) -> Allowed:
+    def allowed(self, cited: Iterable[int]) -> AllowedAddresses:
         """The addresses that a text may show which cites these passages."""
-        return Allowed([self._sources[number] for number in cited], self._sources.values())
+        return AllowedAddresses([self._sources[number] for number in cited], self._sources.values())
 
 
-class Allowed:
+class AllowedAddresses:
     """The addresses that a text may show: those of the passages that it cites.
 
     A name such as `request.app` is an attribute when they have each of its words. What cites none, such as a heading,
@@ -131,7 +131,7 @@ class Allowed:
         return [url for url in written_addresses(text) if url not in self]
 
 
-class Composed:
+class Sanitized:
     """One reading of a text, and what it found. `strip` also drops the brackets between what is kept.
 
     `plain` has known markers as `[n]`. `unknown` counts markers that name no passage, `links` removed addresses.
@@ -139,7 +139,7 @@ class Composed:
     is the object of the word before it, so that what is left makes no sense.
     """
 
-    def __init__(self, known: Collection[int], allowed: Allowed, *, strip: bool = False):
+    def __init__(self, known: Collection[int], allowed: AllowedAddresses, *, strip: bool = False):
         self._known = known
         self._allowed = allowed
         self._strip = strip
@@ -251,7 +251,7 @@ def _flat(segments: Sequence[Segment]) -> list[Segment]:
     return found
 
 
-def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: Allowed) -> bool:
+def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: AllowedAddresses) -> bool:
     """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
     found = _flat(plain.segments)
     if [one.numbers for one in found if one.kind == "marker"] != list(shown):

@@ -97,7 +97,7 @@ class TextLine:
         return frozenset(index for one in self.quantities for index in range(one.first, one.last + 1))
 
 
-class ReadText:
+class AnalyzedText:
     """A passage, what stands above it, or a sentence of the answer. Each form of it is made once."""
 
     def __init__(self, text: str) -> None:
@@ -154,9 +154,9 @@ class ReadText:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> ReadText:
+def read(text: str) -> AnalyzedText:
     """Read a text. The result is cached, since the sentences of an answer cite the same few passages."""
-    return ReadText(text)
+    return AnalyzedText(text)
 
 
 def folded(text: str) -> str:
