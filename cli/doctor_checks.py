@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from cli.terminal import counted
+from cli.terminal import by_rules, counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import RejectedOptions
 from rag.system.process import program
@@ -51,7 +51,7 @@ async def check_book(
     made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))
-    detail += f", read by the rules of {read_by}" if read_by and collection != MANUAL else ""
+    detail += f", read {by_rules(read_by)}" if read_by and collection != MANUAL else ""
     return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
 
 
