@@ -13,7 +13,7 @@ from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_notes import place_notes
-from rag.ingest.html_tables import make_plain, spanned
+from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
 from rag.ingest.mathml import linear
 from rag.ingest.tags import with_powers
@@ -287,8 +287,8 @@ def _converter() -> Any:
             return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
 
         def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            line = re.sub(r"(?<!\\)\|", r"\|", text.strip().replace("\n", " "))
-            return f" {line}{' |' * spanned(el, 'colspan')}"
+            escaped = re.sub(r"(?<!\\)\|", r"\|", text)
+            return str(super().convert_td(el, escaped, parent_tags))  # type: ignore[misc]  # its stub lacks it
 
         convert_th = convert_td
 

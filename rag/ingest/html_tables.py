@@ -79,13 +79,13 @@ def _fill(rows: list[Tag], left: int) -> int:
                 else:
                     cell.insert_before(_repeated(above))
                 left -= 1
-                column += spanned(above, "colspan")
+                column += _number(above, "colspan")
             if cell is None:
                 break
-            if (rows_spanned := spanned(cell, "rowspan")) > 1:
-                hanging[column] = (rows_spanned - 1, cell)
+            if (spanned := _number(cell, "rowspan")) > 1:
+                hanging[column] = (spanned - 1, cell)
                 del cell["rowspan"]
-            column += spanned(cell, "colspan")
+            column += _number(cell, "colspan")
     return left
 
 
@@ -96,7 +96,7 @@ def _repeated(cell: Tag) -> Tag:
     return one
 
 
-def spanned(cell: Tag, name: str) -> int:
+def _number(cell: Tag, name: str) -> int:
     """How many columns or rows a cell spans."""
     stated = str(cell.get(name) or "")
     return max(1, min(1_000, int(stated))) if stated.isascii() and stated.isdigit() and len(stated) < 9 else 1
@@ -106,8 +106,8 @@ def _put_into_line(block: Tag) -> None:
     """Make a piece of code of each line of a block of code."""
     from bs4.element import Tag
 
-    for end in block.find_all("br"):
-        end.replace_with("\n")
+    for ending in block.find_all("br"):
+        ending.replace_with("\n")
     lines = [line.strip() for line in block.get_text().split("\n") if line.strip()]
     block.clear()
     block.name = "span"
