@@ -195,7 +195,7 @@ def correct_spelling(question: str, words: Collection[str]) -> str:
 
     A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.
 
-    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    >>> correct_spelling("How do I instal it?", {"install"}), correct_spelling("How do I install it?", {"installs"})
     ('How do I install it?', '')
     """
 
