@@ -42,7 +42,7 @@ def test_a_quotation_keeps_the_brackets_of_the_book(question: str, text: str) ->
 def test_the_rows_of_a_quoted_table_keep_their_brackets() -> None:
     rows = "| Lemon | Place |\n|---|---|\n| yellow lemon | lemons[0] |\n| green lemon | [1] |\n| blue lemon | [2] |"
     writer = quoted("Which lemons are there?", f"There are these lemons:\n\n{rows}\n", "Pears are green.")
-    assert f"{rows}\n\n[1]" in writer.shown.plain
+    assert f"{rows}\n\nSource: [1]" in writer.shown.plain
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ async def test_passages_stand_before_the_question_with_number_source_and_address
     await wire.ask(GOOD)
     asked = wire.sent()[-1]["content"]
     assert asked.startswith("Context from book:\n\n")
-    assert "[1] Source: Page 1 > Nodes (https://book.example/page-1)\nA node is a process.\n" in asked
-    assert "[2] Source: Page 2 > Nodes (https://book.example/page-2)\nA topic is a bus.\n" in asked
+    assert "[1] Source: Page 1 > Nodes (https://book.example/page-1#nodes)\nA node is a process.\n" in asked
+    assert "[2] Source: Page 2 > Nodes (https://book.example/page-2#nodes)\nA topic is a bus.\n" in asked
     assert asked.endswith(f"Question: {QUESTION}")
 
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from rag.answer.cited_passage import clip, consists_of, name_words, names_of
 from rag.evidence.analyzed_text import read
 from rag.text.english import phrases
+from rag.text.english.word_lists import LINK_WORDS
 from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines, same_address
 from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
 
@@ -29,6 +30,7 @@ _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\
 _REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
 _REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
 MOST_NAMES: Final = 12  # places at which a list of names is cut
+_EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
@@ -58,7 +60,7 @@ class CitationForms:
 
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
-            word = bool(match["label"]) and _is_word(match, begins=begins)
+            word = bool(match["label"]) and (_is_word(match, begins=begins) or self._is_phrase(match))
             if match["form"] is None or (
                 match["url"] is not None and not self._is_citation(match, word=word, marked=marked)
             ):
@@ -81,6 +83,8 @@ class CitationForms:
             return f"{match['space']}{found}{gap}" if found else ""
 
         plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
+        if unknown:
+            plain = _EMPTY.sub("", plain)
         plain, letters = self._without_letter(plain)
         return self._with_trailing(plain), unknown + letters, list(dict.fromkeys(named))
 
@@ -117,6 +121,16 @@ class CitationForms:
             named = self._listed(name)
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
+
+    def _is_phrase(self, link: re.Match[str]) -> bool:
+        """Whether its words are what a passage says and no name of one: "It has [four teeth](widgets.md)"."""
+        label = _plain(link["label"])
+        words = re.findall(r"[^\W\d_]+", label)
+        if LINK_WORDS.issuperset(words) or not link["label"].lstrip("*_ ")[:1].islower():
+            return False
+        if any(consists_of(name_words(label), names) for _, names in self._names):
+            return False
+        return any(read(passage.text).parts.issuperset(words) for passage in self._passages)
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
