@@ -142,16 +142,21 @@ async def nobody_else(_thread_id: str) -> AsyncIterator[bool]:
     yield True
 
 
-async def test_turns_of_one_process_queue_in_their_order() -> None:
-    locks, order = ThreadLocks(nobody_else), list[int]()
+async def test_turns_of_one_process_queue_in_their_order_and_run_alone() -> None:
+    """Earlier turns take longer, so without the lock the last would end first."""
+    locks, ended, inside = ThreadLocks(nobody_else), list[int](), set[int]()
 
     async def turn(number: int) -> None:
         async with locks.held("t"):
-            await asyncio.sleep(0)
-            order.append(number)
+            inside.add(number)
+            for _ in range(10 - number):
+                await asyncio.sleep(0)
+                assert inside == {number}
+            inside.remove(number)
+            ended.append(number)
 
     await asyncio.gather(*(turn(number) for number in range(10)))
-    assert order == list(range(10))
+    assert ended == list(range(10))
 
 
 async def test_who_waits_too_long_is_told_the_conversation_and_what_to_do() -> None:
