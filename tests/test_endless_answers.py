@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import count, repeat
 from pathlib import Path
@@ -30,6 +29,7 @@ from tests.compiled import compiled
 from tests.fakes import ScriptedModel, tool_call
 from tests.openai_server import Endpoint, Reply, answer
 from tests.stage import parts_of
+from tests.wire import EVENTS, flooding
 from tests.wired_services import WiredServices
 
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
@@ -150,16 +150,6 @@ def test_the_longest_answer_that_is_allowed_is_allowed() -> None:
 # --- over the wire --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Stream(Reply):
-    """A stream of one piece, again and again."""
-
-    piece: str = ""
-
-    def parts(self) -> Iterator[str]:
-        return repeat(self.piece * (1 + 60_000 // len(self.piece)))
-
-
 @pytest.fixture
 async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
     monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**18)  # the real limit takes seconds
@@ -197,7 +187,7 @@ ENDLESS = {
 async def test_an_endpoint_that_never_stops_is_left_and_the_thread_goes_on(
     piece: str, agent: Agent, endpoint: Endpoint, parsed: list[str]
 ) -> None:
-    response = await ask(agent, endpoint, Stream(piece=piece))
+    response = await ask(agent, endpoint, flooding(piece * (1 + 60_000 // len(piece)), EVENTS))
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "endless_answer")
     assert len(endpoint.requests) == 1

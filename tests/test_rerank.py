@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point
 from tests.toys import ToyEmbedder, ToySparse
-from tests.wire import Reply, html, malformed
+from tests.wire import Reply, dripping, html, malformed
 
 
 @pytest.fixture
@@ -159,17 +157,9 @@ def test_an_answer_that_is_no_order_of_the_texts_is_not_believed(server: CohereS
     assert (caught.value.error_type, caught.value.code) == ("retrieval_error", "rerank_response")
 
 
-@dataclass(frozen=True)
-class Dripping(Reply):
-    def parts(self) -> Iterator[str]:
-        while True:
-            yield " "
-            time.sleep(0.02)
-
-
 def test_an_answer_that_does_not_end_is_given_up(server: CohereServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.embedding.hosted.LONGEST", 0.3)
-    server.faults["/"] = Dripping()
+    server.faults["/"] = dripping()
     with pytest.raises(AskbookError) as caught:
         cohere(server).rerank("steel", ["one", "another"])
     assert caught.value.code == "rerank_timeout"
