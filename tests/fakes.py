@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from askbook import testing
 from nodes.turn import RetrySettings
 from rag.book import SearchFilter, SearchResult, SparseVector, Trace
-from rag.errors import UsageError
+from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.text.vocabulary import vocabulary
@@ -50,6 +50,16 @@ class ScriptedModel(testing.ScriptedModel):
                 await part.wait()
             else:
                 yield part
+
+
+def passing() -> AskbookError:
+    """A failure of a model that is tried again."""
+    return AskbookError("api_error", "server_error", "It answered 500.", retryable=True)
+
+
+def final() -> AskbookError:
+    """A failure of a model that ends a turn."""
+    return AskbookError("auth_error", "wrong_key", "It answered 401.")
 
 
 def tool_call(query: str = "other words", call_id: str = "call-1", **fields: Any) -> AIMessageChunk:

@@ -15,7 +15,7 @@ from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
 from rag.search.retriever import HybridRetriever
 from tests.index_cases import INFO, chunk_id, make_point
-from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
+from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill, toy_retriever
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def index(tmp_path: Path) -> CountingIndex:
 
 @pytest.fixture
 def retriever(index: ChunkIndex) -> HybridRetriever:
-    return HybridRetriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+    return toy_retriever(index)
 
 
 async def test_passages_are_numbered_from_one_and_scored_by_cosine(

@@ -153,6 +153,12 @@ def nobody() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+def free_port() -> int:
+    """A port for a server that is given one, and that nothing listens on."""
+    with _taken(0) as port:
+        return port
+
+
 @contextmanager
 def _taken(port: int) -> Iterator[int]:
     """A port that belongs to this process, and on which nothing listens; a free one for 0."""
