@@ -26,7 +26,7 @@ from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
 from tests.compiled import compiled
-from tests.fakes import ScriptedModel, tool_call
+from tests.fakes import ScriptedModel, refuses_tools, tool_call
 from tests.openai_server import Endpoint, Reply, answer
 from tests.stage import parts_of
 from tests.wire import EVENTS, flooding
@@ -93,6 +93,31 @@ async def test_what_earlier_attempts_took_counts_as_time_of_the_answer() -> None
         await call_model(parts_of(Endless())(None), request, DiscardingSink(), spent=560.0, clock=lambda: next(fast))
     assert caught.value.code == "answer_timeout"
     assert next(fast) < 70
+
+
+class Refusing(Endless):
+    """Refuses its tools at first, and takes `seconds` for that."""
+
+    seconds: float = 0.0
+    now: float = 0.0
+
+    def _chunks(self, prompt: Any, options: Any) -> Iterator[Any]:
+        if not self.prompts:
+            self.prompts.append(prompt)
+            self.now += self.seconds
+            raise refuses_tools()
+        yield from super()._chunks(prompt, options)
+
+    def clock(self) -> float:
+        self.now += 7.0
+        return self.now
+
+
+async def test_what_a_model_took_to_refuse_an_option_counts_as_time_of_the_answer() -> None:
+    model = Refusing(seconds=560.0)
+    error = await stopped(model, clock=model.clock)
+    assert (error.code, len(model.prompts)) == ("answer_timeout", 2)
+    assert model.now < 660
 
 
 @pytest.mark.parametrize(("attempt", "spent"), [(1, 0.0), (2, 90.0), (3, 90.0)])

@@ -20,7 +20,7 @@ from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import Profile, load_profile
 from rag.types import Passage
 from state import AgentState, Context
-from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call
+from tests.fakes import FakeSearcher, ScriptedModel, passage, refuses_tools, tool_call
 from tests.machine import Machine
 from tests.stage import Stream, as_data, asked, parts_of, wanting
 
@@ -182,10 +182,13 @@ async def test_a_failure_before_the_first_sentence_may_be_retried(stream: Stream
     assert stream.types == ["phase"]
 
 
-async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(stream: Stream) -> None:
+@pytest.mark.parametrize("failure", [TimeoutError(), refuses_tools()])
+async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(failure: Exception, stream: Stream) -> None:
+    model = ScriptedModel(script=[["A node is a process [1]. Half", failure]])
     with pytest.raises(AskbookError) as caught:
-        await generate(ScriptedModel(script=[["A node is a process [1]. Half", TimeoutError()]]), stream, passage())
+        await generate(model, stream, passage())
     assert not caught.value.retryable
+    assert len(model.prompts) == 1
     assert stream.types == ["phase", "sentence", "retract"]
 
 
