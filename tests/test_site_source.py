@@ -24,7 +24,7 @@ from rag.ingest.sources.page_links import SiteScope
 from rag.ingest.sources.site_client import SiteClient, is_public
 from tests.command_line import CommandLine
 from tests.web_site import WebSite, moved, page, plain, web_site
-from tests.wire import HTML, Reply
+from tests.wire import HTML, Reply, dripping, dripping_headers, refusal
 
 DOCS = {
     "/docs/": page("Start", "<p>Start words. <a href='guide'>Guide</a> <a href='#x'>x</a> <a href='a.png'>a</a></p>"),
@@ -224,6 +224,34 @@ def test_a_site_that_only_names_a_private_address_later_is_refused(
     assert docs.asked == []
 
 
+def test_a_host_with_a_public_and_a_private_address_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("93.184.216.34", "10.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with SiteClient() as client, pytest.raises(ValueError, match="address inside a private network"):
+        client._checked_address("docs.example", 80)
+
+
+@pytest.mark.parametrize(("named", "asked"), [("7", 2), ("30", 2), ("31", 1), ("soon", 1)])
+def test_a_busy_site_is_asked_once_more_after_the_time_it_names(
+    named: str, asked: int, docs: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    docs.answers["/docs/guide"] = refusal(429, retry_after=named)
+    assert [failure.reason for failure in load(docs).failures] == ["it answers with the status 429"]
+    assert docs.asked.count("/docs/guide") == asked
+    assert any(wait > 5 for wait in waits) == (asked > 1)
+
+
+@pytest.mark.parametrize("slow", [dripping(), dripping_headers()], ids=["body", "headers"])
+def test_a_page_that_does_not_end_is_given_up(slow: Reply, docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_client, "SECONDS", 0.3)
+    docs.answers["/docs/guide"] = slow
+    (failure,) = load(docs).failures
+    assert failure.file.endswith("/docs/guide.html")
+    assert failure.reason.startswith("it cannot be fetched: ")
+
+
 def test_a_redirect_from_outside_into_the_network_is_not_followed(
     docs: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +278,7 @@ def test_a_request_goes_to_the_address_that_was_checked_and_names_the_host(
         return find("127.0.0.1" if host == "docs.example" else host, *more, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # it would resolve the name itself
     with SiteClient(private_host="docs.example") as client:
         assert client.fetch(f"http://docs.example:{port}/docs/").status == 200
     assert docs.sent("host") == {f"docs.example:{port}"}
