@@ -112,7 +112,7 @@ def test_every_exception_of_the_http_library_becomes_one_of_ours(kind: type[Exce
 async def test_an_answer_that_does_not_end_is_given_up(
     kind: str, endless: Reply, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.index.server_client.TIMEOUT", 0.5 if code == "index_timeout" else 30)
+    monkeypatch.setattr("rag.index.server_client.TIMEOUT", 0.2 if code == "index_timeout" else 30)
     with listening(WireServer()) as server:
         server.faults["/collections"] = endless
         client = getattr(Server(server.address), kind)()
@@ -125,7 +125,7 @@ async def test_an_answer_that_does_not_end_is_given_up(
 
 
 async def test_headers_that_do_not_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.index.server_client.CALL", 0.3)
+    monkeypatch.setattr("rag.index.server_client.CALL", 0.2)
     with listening(WireServer()) as server:
         server.script.append(dripping_headers())
         client = Server(server.address).asynchronous()
