@@ -79,7 +79,7 @@ def test_a_wait_that_no_service_named_is_told_as_the_longest_that_it_can_be(atte
 
 
 def test_a_wait_that_no_service_named_has_a_limit() -> None:
-    assert RetrySettings(attempts=20).wait_before_retry(busy(), 10) == 8 + 1
+    assert RetrySettings(max_attempts=20).wait_before_retry(busy(), 10) == 8 + 1
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_chance")
 async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_tried_again() -> None:
-    machine = Machine(broken_off(), ANSWER, retries=RetrySettings(pace=0.01))
+    machine = Machine(broken_off(), ANSWER, retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     told = [event for event in machine.events if event["type"] in ("waiting", "phase")]
     place = told.index({"type": "waiting", "seconds": 2, "reason": "stream_cut"})
@@ -98,7 +98,7 @@ async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_
 
 @pytest.mark.usefixtures("without_chance")
 async def test_a_wait_before_another_search_is_told_when_no_service_named_it() -> None:
-    machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(pace=0.01))
+    machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     assert {"type": "waiting", "seconds": 2, "reason": "embedding_server"} in machine.events
 
