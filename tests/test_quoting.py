@@ -233,12 +233,12 @@ def test_an_entry_that_nobody_listed_is_not_explained() -> None:
 @pytest.mark.parametrize("question", ["Wie oft muss ich entkalken?", "Wie häufig muss ich die Maschine entkalken?"])
 def test_words_that_ask_for_a_measure_need_not_be_in_a_book_in_another_language(question: str) -> None:
     text = "Entkalken Sie die Maschine alle drei Monate, denn der Kalk verengt die Leitungen und senkt die Temperatur."
-    assert "alle drei Monate" in ask(question, [passage(1, text, "Entkalken")])
+    assert "alle drei Monate" in ask(question, [section(1, text, "Entkalken")])
 
 
 def test_what_a_book_is_about_begins_with_a_sentence_and_not_with_its_version() -> None:
     text = "Release v|version|. ([Installation](install.md))\n\n**Widgets** is a library for mounting widgets.\n"
-    assert ask("What is this book about?", [passage(1, text, "Widgets")]).startswith("**Widgets** is a library")
+    assert ask("What is this book about?", [section(1, text, "Widgets")]).startswith("**Widgets** is a library")
 
 
 def test_a_follow_up_of_which_the_book_has_no_word_is_refused() -> None:
