@@ -10,7 +10,8 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from typing import Final
 
-from rag.evidence.numbers import Quantity, quantities
+from rag.evidence.numbers import quantities
+from rag.evidence.quantity import Quantity
 from rag.evidence.words import Token, key_of, tokens
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import (
@@ -52,12 +53,17 @@ class TextLine:
         return quantities(self.tokens)
 
     @cached_property
+    def readings(self) -> tuple[Quantity, ...]:
+        """The quantities, and the two that each may be instead."""
+        return tuple(reading for one in self.quantities for reading in (one, *one.parts))
+
+    @cached_property
     def places(self) -> dict[str, tuple[int, ...]]:
         """The indices of the tokens by key. Keys of quantities begin with "#"."""
         found: dict[str, list[int]] = {}
         for index, token in enumerate(self.tokens):
             found.setdefault(token.key, []).append(index)
-        for quantity in self.quantities:
+        for quantity in self.readings:
             for key in quantity.keys:
                 found.setdefault(key, []).append(quantity.first)
         for index, key in _days(self.tokens):

@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import cues, opposites
 from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.numbers import Quantity, counts_items, is_ratio_of, points_back, years_apart
+from rag.evidence.quantity import AS_WRITTEN, Quantity, counts_items, is_ratio_of, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.numerals import ESTIMATED, SUMMED
+from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, SUMMED
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -95,49 +95,76 @@ class Comparison(WordContexts):
 
     def missing_numbers(self, text: str, mentions: Mentions) -> Iterator[Reason]:
         """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart."""
-        held = [quantity for line in self.sources.lines for quantity in line.quantities]
-        for quantity in self.said.quantities:
+        held = [quantity for line in self.sources.lines for quantity in line.readings]
+        for quantity in self.quantities:
             fitting, rivals = self._numbered(quantity)
-            if fitting or quantity.vague or not self.sources.known.isdisjoint(quantity.keys):
+            if fitting or quantity.vague or self._is_article(quantity) or not self.sources.known.isdisjoint(quantity.keys):
                 continue
             said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
             if counts and self.best(quantity.first, quantity.last, rivals) < another:
                 continue
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
-            if same := [other for other in held if quantity.same(other)]:
-                yield missing_reason("unit", number, near=not all(map(quantity.measures_as, same)))
-            elif any(rule(quantity, held) for rule in (years_apart, is_ratio_of, _may_be, self._is_computed)):
+            same = [other for other in held if quantity.same(other)]
+            near = self._is_computed(quantity, held) or self._may_be(quantity, held)
+            if same:
+                near = near or self._is_unknown_unit(quantity, same)
+                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
+            elif near:
                 yield missing_reason("number", number, near=True)
             else:
                 counted = self._is_counted(quantity, held)
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
-        """Whether the claim calls it a total or an estimate, and a reader may have computed it from numbers there."""
+        """Whether a reader may have computed it: it follows "for example", "so" or "=", or a condition is before it.
+
+        Or the claim calls it a total or an estimate, and the passages have numbers of its unit.
+        """
         words = [token.word for token in self.said.tokens]
+        if not DERIVING.isdisjoint(words[: quantity.first]):
+            return True
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
+
+    def _may_be(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
+        """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
+        rounded = any(map(quantity.nearly, held))
+        return rounded or is_ratio_of(quantity, held) or years_apart(quantity, held, self.said.tokens)
+
+    def _is_unknown_unit(self, quantity: Quantity, same: Iterable[Quantity]) -> bool:
+        """Whether no table has its unit or those of the same numbers, and the passages have its unit somewhere."""
+        unknown = any(one.unit.startswith(AS_WRITTEN) for one in (quantity, *same))
+        unit = quantity.unit.removeprefix(AS_WRITTEN).casefold()
+        return unknown and any(unit in text.folded for text in self.sources.texts)
+
+    def _is_article(self, quantity: Quantity) -> bool:
+        """Whether it is the 1 of what the passages call "a" thing: "1 egg" for "an egg"."""
+        behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
+        if quantity.value != "1" or quantity.unit or not behind or not behind[0].content:
+            return False
+        lines = ((line, at) for n in self.fullest for line in [self.sources.lines[n]] for at in line.places.get(behind[0].key, ()))
+        return any(at and line.tokens[at - 1].word in ARTICLES for line, at in lines)
 
     def _is_counted(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
         """Whether the passages count another number of the same unit, or of the thing named behind it."""
         if quantity.unit:
             return any(map(quantity.counts_like, held))
-        counted = [(line.tokens, one.last) for line in self.sources.lines for one in line.quantities if not one.vague]
+        counted = [(line.tokens, one.last) for line in self.sources.lines for one in line.readings if not one.vague]
         nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
         behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
         return any(token.content and token.key in nouns for token in behind)
 
     def _numbers(self) -> Iterator[ComparedToken]:
-        for quantity in self.said.quantities:
+        for quantity in self.quantities:
             fitting, rivals = self._numbered(quantity)
             if fitting and not quantity.vague and not points_back(quantity, self.said.tokens):
                 yield ComparedToken("number", quantity.first, quantity.last, fitting, rivals)
 
     def _numbered(self, quantity: Quantity) -> tuple[Places, Places]:
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
-        lines, own = self.sources.lines, self.said.quantities
-        numbered = [(number, q) for number, line in enumerate(lines) for q in line.quantities]
+        lines, own = self.sources.lines, self.quantities
+        numbered = [(number, q) for number, line in enumerate(lines) for q in line.readings]
         fitting = [(number, q.first) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
         kind = (False, quantity.unit, quantity.is_year)
         rivals = [(n, q) for n, q in numbered if n in self.fullest and (q.vague, q.unit, q.is_year) == kind]
@@ -189,10 +216,6 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
-
-
-def _may_be(quantity: Quantity, held: Iterable[Quantity]) -> bool:
-    return any(map(quantity.nearly, held))
 
 
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}

@@ -14,6 +14,7 @@ from itertools import accumulate, islice
 from typing import Final
 
 from rag.evidence.analyzed_text import TextLine, read
+from rag.evidence.quantity import readings
 from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text
 
@@ -96,6 +97,7 @@ class WordContexts:
     def __init__(self, said: TextLine, sources: Sources) -> None:
         self.said = said
         self.sources = sources
+        self.quantities = tuple(readings(said.quantities, sources.holders))
         self.words = list(self._words())
         held: dict[int, float] = {}  # the weight of the words that a line holds
         for word in self.words:
@@ -124,7 +126,7 @@ class WordContexts:
     def _words(self) -> Iterator[Word]:
         """The content words and the numbers, in order."""
         said, held = self.said, self.sources.holders
-        numbers = {quantity.first: quantity for quantity in said.quantities if not quantity.vague}
+        numbers = {quantity.first: quantity for quantity in self.quantities if not quantity.vague}
         inside = {index for quantity in numbers.values() for index in range(quantity.first, quantity.last + 1)}
         for index, token in enumerate(said.tokens):
             if quantity := numbers.get(index):

@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
     words and punctuation, else 0.2 to 1 by rarity. `capital`: it begins with a capital letter. `first`: it begins a
-    sentence, so that a capital says nothing. `digits`: it begins with a digit.
+    sentence, so that a capital says nothing. `digits`: it begins with a digit. `raw` is the token as it is written.
     """
 
     start: int
@@ -53,6 +53,7 @@ class Token(NamedTuple):
     capital: bool
     first: bool
     digits: bool
+    raw: str
 
     @property
     def breaks(self) -> bool:
@@ -86,8 +87,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
         raw = match[0]
         for left, right, word in _numeral(raw) if raw[0].isdigit() else _split(raw):
             begin, stop = match.start() + left, match.start() + right
-            digits = word[:1].isdigit()
-            found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
+            part = raw[left:right]
+            found.append(Token(begin, stop, word, *_measure(word), part[:1].isupper(), first, word[:1].isdigit(), part))
         if raw[0].isalnum():
             first = False
         elif raw in ".!?:":
