@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import accumulate, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from rag.text.english.word_lists import (
     IMPLYING,
     SCOPE_ENDS,
     SETS_OF_DAYS,
+    UNSPOKEN,
     WHOLES,
 )
 from rag.text.sentences import units
@@ -37,7 +38,7 @@ _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _ROW: Final = re.compile(r"[^\n]+")
 # Code, where a backslash is one, or a sign that Markdown would read but for the backslash before it.
 _ESCAPED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\\(?P<sign>[!-/:-@\[-`{-~])", re.DOTALL)
-_CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
+_JOINT: Final = rf"[\s-]+(?:(?:{'|'.join(sorted(UNSPOKEN))})[\s-]+)?"  # between the words of an acronym
 
 
 class TextLine:
@@ -149,14 +150,10 @@ class AnalyzedText:
         runs = DIGITS.findall(self.text)  # folded, "2½" would be 21⁄2
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
-    @cached_property
-    def acronyms(self) -> frozenset[str]:
-        """The initials of capitalized words in a row: LSP for a Language Server Protocol."""
-        found: set[str] = set()
-        for run in _CAPITALIZED.findall(self.text):
-            initials = "".join(word[0] for word in re.split(r"[ \n-]+", run))
-            found.update(part for at in range(len(initials)) for part in accumulate(initials[at:]))
-        return frozenset(found)
+    def spells_out(self, acronym: str) -> bool:
+        """Whether words in a row have these initials: LSP for a Language Server Protocol, SSD for a solid-state drive."""
+        letters = (f"{re.escape(letter)}[^\\W\\d_]+" for letter in acronym.casefold())
+        return re.search(rf"\b{_JOINT.join(letters)}", self.folded) is not None
 
 
 @lru_cache(maxsize=512)

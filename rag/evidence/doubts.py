@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import cues, opposites
 from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.quantity import AS_WRITTEN, Quantity, counts_items, is_ratio_of, points_back, years_apart
+from rag.evidence.quantity import AS_WRITTEN, Quantity, counts_items, in_brackets, is_ratio_of, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, SUMMED
+from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, NUMBERED, SUMMED
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -98,7 +98,9 @@ class Comparison(WordContexts):
         held = [quantity for line in self.sources.lines for quantity in line.readings]
         for quantity in self.quantities:
             fitting, rivals = self._numbered(quantity)
-            if fitting or quantity.vague or self._is_article(quantity) or not self.sources.known.isdisjoint(quantity.keys):
+            if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, self.said.tokens):
+                continue
+            if not self.sources.known.isdisjoint(quantity.keys):
                 continue
             said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
@@ -106,7 +108,7 @@ class Comparison(WordContexts):
                 continue
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             same = [other for other in held if quantity.same(other)]
-            near = self._is_computed(quantity, held) or self._may_be(quantity, held)
+            near = self._is_computed(quantity, held) or self._may_be(quantity, held) or self._is_own_step(quantity)
             if same:
                 near = near or self._is_unknown_unit(quantity, same)
                 yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
@@ -137,6 +139,11 @@ class Comparison(WordContexts):
         unknown = any(one.unit.startswith(AS_WRITTEN) for one in (quantity, *same))
         unit = quantity.unit.removeprefix(AS_WRITTEN).casefold()
         return unknown and any(unit in text.folded for text in self.sources.texts)
+
+    def _is_own_step(self, quantity: Quantity) -> bool:
+        """Whether the answer numbers something by itself that the passages do not number: "in step 2"."""
+        before = self.said.tokens[quantity.first - 1] if quantity.first else None
+        return before is not None and before.word in NUMBERED and before.key not in self.sources.numbered
 
     def _is_article(self, quantity: Quantity) -> bool:
         """Whether it is the 1 of what the passages call "a" thing: "1 egg" for "an egg"."""

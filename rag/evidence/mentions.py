@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
+from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, TextLine, folded, plain_number, read
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.english.word_lists import SCHEMES
-from rag.text.vocabulary import is_english, names
+from rag.text.english.word_lists import ACRONYMS, SCHEMES
+from rag.text.vocabulary import is_common, is_english, names
 from rag.types import Standing
 
 Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
@@ -81,6 +81,8 @@ _VERBS: Final = re.compile(
     r"believe[sd]|explained|claimed|told"
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
+_MIXED: Final = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z\d]{2,20}")  # M7, IPv4, H2SO4, 12B
+_LETTERED: Final = re.compile(r"[A-Z]\d{0,4}")
 
 
 class Mentions:
@@ -98,8 +100,9 @@ class Mentions:
         """
         for name, (key, certain) in _names(sentence).items():
             if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
-                near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
+                near = _has_name(self._all, name) or self._is_known_acronym(name)
                 yield missing_reason("name", name, near=near or not certain)
+        yield from self._codes(sentence)
         if subject := self._strange_subject(sentence):
             yield missing_reason("name", subject, near=True)
         yield from self.code(sentence.text)
@@ -127,6 +130,46 @@ class Mentions:
         plural = first.word.endswith("s") and is_english(first.word[:-1])
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
+
+    def _is_known_acronym(self, name: str) -> bool:
+        """Whether it is an acronym of words that occur in a row, or one that is a word of the language."""
+        letters = name.removesuffix("s")
+        spelt = letters.isupper() and any(one.spells_out(letters) for one in self._all)
+        return spelt or (letters.isupper() and letters.casefold() in ACRONYMS)
+
+    def _codes(self, sentence: AnalyzedText) -> Iterator[Reason]:
+        """The same of names that have a digit or are one letter: a Cortex-M7, vitamin B12, "in D minor".
+
+        One from nowhere is contradicted. If it is common, or begins with a digit, it is only if another is in its place.
+        """
+        prose, said = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text), sentence.whole
+        for at, token in enumerate(said.tokens):
+            if at in said.counted or prose[token.start : token.end] != token.raw:
+                continue
+            if _MIXED.fullmatch(token.word):
+                if not _has_code(self._cited, token.word):
+                    open_ = token.digits or token.word in ACRONYMS or is_common(token.word)
+                    near = open_ and not any(_has_code(self._cited, form) for form in _variants(token.word))
+                    yield missing_reason("name", token.raw, near=near or _has_code(self._all, token.word))
+            elif token.raw.isupper() and len(token.raw) == 1 and at and not token.first and self._is_replaced(said, at):
+                yield missing_reason("name", f"{said.tokens[at - 1].raw} {token.raw}", near=False)
+
+    def _is_replaced(self, said: TextLine, at: int) -> bool:
+        """Whether a letter is nowhere, and the texts have another one with the word before or after: USB-A for USB-C."""
+        letter, before = said.tokens[at].raw, said.tokens[at - 1].word
+        if letter == "I" or not before[0].isalnum() and before != "-":
+            return False
+        back = 2 if before == "-" and at > 1 else 1
+        wanted = {(-back, said.tokens[at - back].key), (1, said.tokens[at + 1].key if at + 1 < len(said.tokens) else "")}
+        lines = [line.tokens for one in self._all for line in one.lines]
+        if any(token.raw == letter for tokens in lines for token in tokens):
+            return False
+        named = ((tokens, i) for tokens in lines for i, token in enumerate(tokens) if _LETTERED.fullmatch(token.raw))
+        return any(
+            key[:1].isalnum() and 0 <= i + step < len(tokens) and tokens[i + step].key == key
+            for tokens, i in named
+            for step, key in wanted
+        )
 
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
@@ -194,6 +237,23 @@ class Mentions:
 def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
+
+
+def _variants(code: str) -> Iterator[str]:
+    """Patterns of the codes that differ in their digits, or in their letters."""
+    yield re.sub(r"\d+", "#", code)
+    yield re.sub("[a-z]+", "@", code)
+
+
+def _has_code(texts: Sequence[AnalyzedText], code: str) -> bool:
+    """Whether a text has a code, also as "B-12" or "version 2" for v2. In it, # is any number and @ any letters."""
+    runs = re.findall(r"[a-z]+|\d+|[#@]", code)
+    if len(runs) > 2 and runs[-1] == "s":
+        runs.pop()  # A320s
+    forms = {"#": r"\d+", "@": "[a-z]+", "v": r"v(?:ersion)?\.?"}
+    spaced = r"[\s_./-]?".join(forms.get(run, run) for run in runs)
+    wanted = re.compile(rf"(?<![a-z\d]){spaced}s?(?![a-z\d])")
+    return any(wanted.search(one.folded) for one in texts)
 
 
 def _has_name(texts: Sequence[AnalyzedText], name: str) -> bool:

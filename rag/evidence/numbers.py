@@ -306,7 +306,7 @@ def _one(tokens: Sequence[Token], at: int) -> _Number | None:
     if word in numerals.EVERY and _word(tokens, at + 1) in ("other", "second") and unit_of(_raw(tokens, at + 2)):
         return Fraction(2), 2, "", False
     is_one = word in ("a", "an") or (word in numerals.EVERY and size_of(unit)[2] == _SECOND)
-    return (Fraction(1), 1, "", True) if unit and is_one else None
+    return (Fraction(1), 1, "", True) if unit not in ("", "quarter") and is_one else None
 
 
 def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:

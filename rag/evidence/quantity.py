@@ -101,6 +101,14 @@ def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     return is_few and quantity.first > 0 and tokens[quantity.first - 1].word in numerals.POINTERS
 
 
+def in_brackets(quantity: Quantity, tokens: Sequence[Token]) -> bool:
+    """Whether it numbers a part of the sentence: "two steps: (1) press reset; (2) copy the file"."""
+    before, after = quantity.first - 1, quantity.last + 1
+    words = [tokens[at].word if 0 <= at < len(tokens) else "" for at in (before - 1, before, after)]
+    enumerates = words[0] in numerals.BEFORE_LIST or words[0] in numerals.LIST_SEPARATORS or words[0] in ("", ".")
+    return enumerates and words[1:] == ["(", ")"] and quantity.value.isdigit() and int(quantity.value) <= MOST_ITEMS
+
+
 def years_apart(quantity: Quantity, others: Sequence[Quantity], tokens: Sequence[Token]) -> bool:
     """Whether it is a number of years, or an age, and two years of the others are about so far apart."""
     around = tokens[max(0, quantity.first - _AGE_REACH) : quantity.last + 1 + _AGE_REACH]

@@ -13,6 +13,8 @@ from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.word_contexts import Sources, Word, share_held
+from rag.evidence.words import key_of
+from rag.text.english.numerals import OWN_NUMBER
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
@@ -96,6 +98,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if len(sentence) > LONGEST_TEXT:
         return _verdict([("contradicted", "distant: it is too long for one sentence")], "claim")
     sort, text = claim_of(sentence)
+    text = _unnumbered(text, sources)
     line = read(text).whole
     if sources.foreign(text):
         claim = Comparison(line, sources)
@@ -153,6 +156,17 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
         return "lead", text
     stated = _stated(_unwrapped(text))
     return ("claim", stated) if stated else ("remark", text)
+
+
+def _unnumbered(text: str, sources: Sources) -> str:
+    """The text without a number of the answer's own, as in "Step 1:", "(a)" or "Third,".
+
+    If the passages number the same, as in "on day 3", its number is a claim.
+    """
+    label = OWN_NUMBER.match(text)
+    if label is None or (label["noun"] and key_of(label["noun"].lower()) in sources.numbered):
+        return text
+    return text[label.end() :]
 
 
 def _unwrapped(text: str) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from typing import Final
 
 from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.quantity import readings
+from rag.text.english.numerals import SMALL
 from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text
 
@@ -76,6 +77,16 @@ class Sources:
                     self.holders.setdefault(key, []).append(len(self.lines))
                 self.lines.append(line)
                 self.homes.append(home)
+
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The keys of the words before a number or a letter: of "day" in "on day 3"."""
+        return frozenset(
+            before.key
+            for line in self.lines
+            for before, token in pairwise(line.tokens)
+            if before.content and (token.digits or token.word in SMALL or (token.capital and len(token.raw) == 1))
+        )
 
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""

@@ -1,5 +1,6 @@
 """Words for numbers, shares, times of day and periods, and the words around them by which they are read."""
 
+import re
 from fractions import Fraction
 from typing import Final
 
@@ -86,11 +87,24 @@ DERIVING: Final = frozenset({
     "assuming", "assume", "say", "means", "meaning", "would", "imagine", "equals", "×", "÷", "corresponds",
 })  # fmt: skip
 # What an answer numbers by itself, as in "Step 1:".
-NUMBERED: Final = frozenset("""
-step steps option phase method approach way stage part tip point reason rule example case scenario question task fact
+_NUMBERED: Final = """
+step option phase method approach way stage part tip point reason rule example case scenario question task fact
 note day week month round level strategy alternative item idea lesson exercise benefit problem mistake move choice
 variant route path principle action category group type kind
-""".split())
+"""
+NUMBERED: Final = frozenset(_NUMBERED.split())
+_NOUN: Final = "|".join(_NUMBERED.split())
+_NUMBER: Final = rf"(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,4}}|{'|'.join(_ONES.split()[1:13])})"
+_SIGN_AND_SPACE: Final = r"[*_]{0,3}(?:\s+|$)"
+_ENUMERATED: Final = "|".join(_ORDINALS.split()[:12])
+# An answer's own number at the beginning: "**Step 1:** ", "Option A - ", "(1) ", "#1: ", "| 1 | ", "Third, ", "1️⃣ ".
+OWN_NUMBER: Final = re.compile(
+    r"[\s*_|#]*(?:"
+    rf"(?P<noun>(?i:{_NOUN}))\s(?:#|no\.\s?)?{_NUMBER}(?:\sof\s\d+)?(?:[*_]{{0,3}}\s?[:.)\]|–—-]{_SIGN_AND_SPACE}|[*_]{{0,3}}$)"
+    r"|(?<=\|)\s*\d{1,2}\s*\|\s*(?=[*_`]*[^\W\d_])"
+    rf"|\(?(?:\d{{1,2}}|[a-z])\){_SIGN_AND_SPACE}|\d{{1,2}}[*_]{{0,3}}[:.]{_SIGN_AND_SPACE}"
+    rf"|(?:\d\ufe0f?\u20e3|\U0001f51f|[①-⑳]){_SIGN_AND_SPACE}?|(?i:{_ENUMERATED})(?:ly)?(?:\sstep)?[*_]{{0,3}}[:,]{_SIGN_AND_SPACE})"
+)
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
