@@ -93,14 +93,17 @@ class Comparison(WordContexts):
             return self.labelled(one.first, one.rivals) > self.labelled(one.first, one.own)
         return doubtful
 
-    def missing_numbers(self, text: str, mentions: Mentions) -> Iterator[Reason]:
-        """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart."""
+    def missing_numbers(self, text: str, mentions: Mentions, *, derives: bool = False) -> Iterator[Reason]:
+        """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart.
+
+        `derives`: they belong to an example, so that a reader may have computed them.
+        """
         held = [quantity for line in self.sources.lines for quantity in line.readings]
         for quantity in self.quantities:
             fitting, rivals = self._numbered(quantity)
             if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, self.said.tokens):
                 continue
-            if not self.sources.known.isdisjoint(quantity.keys):
+            if not self.sources.known.isdisjoint(quantity.keys) or mentions.has_code(text, self.said.tokens[quantity.last].end):
                 continue
             said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
@@ -108,7 +111,7 @@ class Comparison(WordContexts):
                 continue
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             same = [other for other in held if quantity.same(other)]
-            near = self._is_computed(quantity, held) or self._may_be(quantity, held) or self._is_own_step(quantity)
+            near = derives or self._is_computed(quantity, held) or self._may_be(quantity, held) or self._is_own_step(quantity)
             if same:
                 near = near or self._is_unknown_unit(quantity, same)
                 yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
@@ -124,10 +127,21 @@ class Comparison(WordContexts):
         Or the claim calls it a total or an estimate, and the passages have numbers of its unit.
         """
         words = [token.word for token in self.said.tokens]
-        if not DERIVING.isdisjoint(words[: quantity.first]):
+        if not DERIVING.isdisjoint(words[: quantity.first]) or self._is_sum(quantity, held):
             return True
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
+
+    def _is_sum(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
+        """Whether it is the sum, difference, product or quotient of another number of the claim and one there or here."""
+        wanted, said = quantity.amount, [one.amount for one in self.quantities if one is not quantity]
+        others = {one.amount for one in held} | set(said)
+        return wanted is not None and any(
+            wanted in (a + b, abs(a - b), a * b) or (a and b and wanted in (a / b, b / a))
+            for a in said
+            for b in others
+            if a is not None and b is not None
+        )
 
     def _may_be(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
         """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
@@ -155,7 +169,7 @@ class Comparison(WordContexts):
 
     def _is_counted(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
         """Whether the passages count another number of the same unit, or of the thing named behind it."""
-        if quantity.unit:
+        if quantity.unit or quantity.per:
             return any(map(quantity.counts_like, held))
         counted = [(line.tokens, one.last) for line in self.sources.lines for one in line.readings if not one.vague]
         nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}

@@ -82,6 +82,7 @@ _VERBS: Final = re.compile(
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
 _MIXED: Final = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z\d]{2,20}")  # M7, IPv4, H2SO4, 12B
+_HYPHENED: Final = re.compile(r"\b[A-Za-z]{1,6}-\d+$")
 _LETTERED: Final = re.compile(r"[A-Z]\d{0,4}")
 
 
@@ -156,11 +157,12 @@ class Mentions:
 
     def _is_replaced(self, said: TextLine, at: int) -> bool:
         """Whether a letter is nowhere, and the texts have another one with the word before or after: USB-A for USB-C."""
-        letter, before = said.tokens[at].raw, said.tokens[at - 1].word
-        if letter == "I" or not before[0].isalnum() and before != "-":
+        letter, before, after = said.tokens[at].raw, said.tokens[at - 1].word, said.tokens[at + 1 : at + 2]
+        begins_code = bool(after) and after[0].word == "-"
+        if letter == "I" or begins_code or (not before[0].isalnum() and before != "-"):
             return False
         back = 2 if before == "-" and at > 1 else 1
-        wanted = {(-back, said.tokens[at - back].key), (1, said.tokens[at + 1].key if at + 1 < len(said.tokens) else "")}
+        wanted = {(-back, said.tokens[at - back].key), *((1, one.key) for one in after)}
         lines = [line.tokens for one in self._all for line in one.lines]
         if any(token.raw == letter for tokens in lines for token in tokens):
             return False
@@ -212,6 +214,11 @@ class Mentions:
             known = all(any(word in one.folded for one in self._all) for word in words)
             held_all = all(any(one[0] in text.spaced for text in self._all) for one in _REACHED.finditer(line))
             yield missing_reason("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
+
+    def has_code(self, sentence: str, end: int) -> bool:
+        """Whether a number that ends there is the end of a code that the cited texts have: "B-12" for B12."""
+        code = _HYPHENED.search(sentence, 0, end)
+        return code is not None and _has_code(self._cited, code[0].replace("-", "").casefold())
 
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.

@@ -19,6 +19,7 @@ AS_WRITTEN: Final = "="  # begins the name of a unit that no table has
 _PERIODS: Final = {DECADE: 10, CENTURY: 100}
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
+_TINY: Final = frozenset("0123456")
 _AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
 
@@ -63,8 +64,9 @@ class Quantity:
         return bool(self.unit and other.unit and self.size and other.size and self.size[1] == other.size[1])
 
     def counts_like(self, other: Quantity) -> bool:
-        """Whether both count the same unit, or have units of one kind."""
-        return not other.vague and (self.unit == other.unit or self.measures_as(other))
+        """Whether both count the same unit in the same time, or have units of one kind."""
+        alike = self.unit == other.unit and bool(self.per) == bool(other.per)
+        return not other.vague and (alike or self.measures_as(other))
 
     def nearly(self, other: Quantity) -> bool:
         """Whether the other, rounded or converted to another unit, may be this number."""
@@ -72,6 +74,13 @@ class Quantity:
             return False
         differs = abs(self.size[0] - other.size[0])
         return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
+
+    @property
+    def amount(self) -> Fraction | None:
+        """The number, 7/10 for 70%; None for a version, and for a small number, which is the sum of any."""
+        if self.size is None or self.vague or self.value in _TINY:
+            return None
+        return self.size[0] if self.size[1] == "part" else Fraction(self.value)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -97,7 +106,8 @@ def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
 
 def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
-    is_few = quantity.value in ("2", "3") and not tokens[quantity.first].digits and not quantity.unit
+    word = tokens[quantity.first].word
+    is_few = quantity.value in ("2", "3") and word in numerals.SMALL and not quantity.unit
     return is_few and quantity.first > 0 and tokens[quantity.first - 1].word in numerals.POINTERS
 
 

@@ -86,6 +86,8 @@ DERIVING: Final = frozenset({
     "example", "instance", "eg", "ie", "e.g", "i.e", "=", "≈", "→", "so", "thus", "hence", "therefore", "if", "suppose",
     "assuming", "assume", "say", "means", "meaning", "would", "imagine", "equals", "×", "÷", "corresponds",
 })  # fmt: skip
+DERIVES: Final = re.compile(r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE)
+EXAMPLES: Final = frozenset({"example", "case", "scenario", "day", "week", "month", "round"})  # before a number, as a label
 # What an answer numbers by itself, as in "Step 1:".
 _NUMBERED: Final = """
 step option phase method approach way stage part tip point reason rule example case scenario question task fact
