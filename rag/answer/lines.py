@@ -10,8 +10,8 @@ from typing import Final, Literal
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceSplitter, TextPiece
 from rag.text.english.numerals import SMALL
-from rag.text.english.units import unit_of
 from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
+from rag.text.english.units import unit_of
 from rag.text.markup import MarkedText, without_markers
 from rag.types import OMISSION, Quote, Standing
 

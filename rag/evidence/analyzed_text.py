@@ -151,7 +151,7 @@ class AnalyzedText:
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
     def spells_out(self, acronym: str) -> bool:
-        """Whether words in a row have these initials: LSP for a Language Server Protocol, SSD for a solid-state drive."""
+        """Whether words in a row have these initials: an SSD is a solid-state drive."""
         letters = (f"{re.escape(letter)}[^\\W\\d_]+" for letter in acronym.casefold())
         return re.search(rf"\b{_JOINT.join(letters)}", self.folded) is not None
 

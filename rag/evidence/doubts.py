@@ -9,6 +9,7 @@ What no word tells alone is one score of six signals. Its weights are those of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import cues, opposites
@@ -103,7 +104,9 @@ class Comparison(WordContexts):
             fitting, rivals = self._numbered(quantity)
             if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, self.said.tokens):
                 continue
-            if not self.sources.known.isdisjoint(quantity.keys) or mentions.has_code(text, self.said.tokens[quantity.last].end):
+            if not self.sources.known.isdisjoint(quantity.keys) or mentions.has_code(
+                text, self.said.tokens[quantity.last].end
+            ):
                 continue
             said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
@@ -111,7 +114,12 @@ class Comparison(WordContexts):
                 continue
             number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
             same = [other for other in held if quantity.same(other)]
-            near = derives or self._is_computed(quantity, held) or self._may_be(quantity, held) or self._is_own_step(quantity)
+            near = (
+                derives
+                or self._is_computed(quantity, held)
+                or self._may_be(quantity, held)
+                or self._is_own_step(quantity)
+            )
             if same:
                 near = near or self._is_unknown_unit(quantity, same)
                 yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
@@ -127,21 +135,17 @@ class Comparison(WordContexts):
         Or the claim calls it a total or an estimate, and the passages have numbers of its unit.
         """
         words = [token.word for token in self.said.tokens]
-        if not DERIVING.isdisjoint(words[: quantity.first]) or self._is_sum(quantity, held):
+        before = words[: quantity.first]
+        if not DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before)))) or self._is_sum(quantity):
             return True
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
 
-    def _is_sum(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
-        """Whether it is the sum, difference, product or quotient of another number of the claim and one there or here."""
-        wanted, said = quantity.amount, [one.amount for one in self.quantities if one is not quantity]
-        others = {one.amount for one in held} | set(said)
-        return wanted is not None and any(
-            wanted in (a + b, abs(a - b), a * b) or (a and b and wanted in (a / b, b / a))
-            for a in said
-            for b in others
-            if a is not None and b is not None
-        )
+    def _is_sum(self, quantity: Quantity) -> bool:
+        """Whether it is the sum, difference, product or quotient of two other numbers of the claim."""
+        amounts = [one.amount for one in self.quantities if one is not quantity]
+        pairs = combinations([one for one in amounts if one], 2)
+        return any(quantity.amount in (a + b, abs(a - b), a * b, a / b, b / a) for a, b in pairs)
 
     def _may_be(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
         """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
@@ -164,7 +168,12 @@ class Comparison(WordContexts):
         behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
         if quantity.value != "1" or quantity.unit or not behind or not behind[0].content:
             return False
-        lines = ((line, at) for n in self.fullest for line in [self.sources.lines[n]] for at in line.places.get(behind[0].key, ()))
+        lines = (
+            (line, at)
+            for n in self.fullest
+            for line in [self.sources.lines[n]]
+            for at in line.places.get(behind[0].key, ())
+        )
         return any(at and line.tokens[at - 1].word in ARTICLES for line, at in lines)
 
     def _is_counted(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:

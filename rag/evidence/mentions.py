@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, TextLine, folded, plain_number, read
+from rag.evidence.words import Token
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import ACRONYMS, SCHEMES
 from rag.text.vocabulary import is_common, is_english, names
@@ -141,14 +142,14 @@ class Mentions:
     def _codes(self, sentence: AnalyzedText) -> Iterator[Reason]:
         """The same of names that have a digit or are one letter: a Cortex-M7, vitamin B12, "in D minor".
 
-        One from nowhere is contradicted. If it is common, or begins with a digit, it is only if another is in its place.
+        If such a name is common or begins with a digit, it is contradicted only where the texts have another like it.
         """
         prose, said = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text), sentence.whole
         for at, token in enumerate(said.tokens):
             if at in said.counted or prose[token.start : token.end] != token.raw:
                 continue
             if _MIXED.fullmatch(token.word):
-                if not _has_code(self._cited, token.word):
+                if not any(_has_code(self._cited, form) for form in _joined(said.tokens, at)):
                     open_ = token.digits or token.word in ACRONYMS or is_common(token.word)
                     near = open_ and not any(_has_code(self._cited, form) for form in _variants(token.word))
                     yield missing_reason("name", token.raw, near=near or _has_code(self._all, token.word))
@@ -156,7 +157,7 @@ class Mentions:
                 yield missing_reason("name", f"{said.tokens[at - 1].raw} {token.raw}", near=False)
 
     def _is_replaced(self, said: TextLine, at: int) -> bool:
-        """Whether a letter is nowhere, and the texts have another one with the word before or after: USB-A for USB-C."""
+        """Whether the texts have only another letter with the word before or after it: USB-C, where it is USB-A."""
         letter, before, after = said.tokens[at].raw, said.tokens[at - 1].word, said.tokens[at + 1 : at + 2]
         begins_code = bool(after) and after[0].word == "-"
         if letter == "I" or begins_code or (not before[0].isalnum() and before != "-"):
@@ -244,6 +245,14 @@ class Mentions:
 def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
+
+
+def _joined(tokens: Sequence[Token], at: int) -> Iterator[str]:
+    """A code, then with what a hyphen joins to it: STM32-F4."""
+    yield tokens[at].word
+    for one, other in ((at - 2, at), (at, at + 2)):
+        if one >= 0 and other < len(tokens) and tokens[one + 1].word == "-":
+            yield tokens[one].word + tokens[other].word
 
 
 def _variants(code: str) -> Iterator[str]:

@@ -272,9 +272,9 @@ def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     behind = [_word(tokens, at + step) for step in (2, 3, 4)]
     if found := _one(tokens, at):
         return found
-    if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of" and word in numerals.ORDINALS:
-        return Fraction(1, numerals.PARTS[word]), 1, "part", True
     if word in numerals.ORDINALS:
+        if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of":
+            return Fraction(1, numerals.PARTS[word]), 1, "part", True
         return Fraction(numerals.ORDINALS[word]), 1, _ORDINAL, word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
         of_a = 2 * (next_word == "of" and behind[0] in ("a", "an"))
@@ -301,6 +301,10 @@ def _one(tokens: Sequence[Token], at: int) -> _Number | None:
         return Fraction(3, 2), 5, unit, False
     if word == "fortnight":
         return Fraction(1), 1, word, False
+    if word in numerals.LARGE and _word(tokens, at - 1) == "a":
+        return Fraction(10 ** numerals.MULTIPLIERS[word]), 1, "", False
+    if word in numerals.COUPLES:
+        return Fraction(2), 1 + (_word(tokens, at + 1) == "of"), "", True
     if word in numerals.ADVERBS:
         return Fraction(1), 1, numerals.ADVERBS[word], True
     if word in numerals.EVERY and _word(tokens, at + 1) in ("other", "second") and unit_of(_raw(tokens, at + 2)):
@@ -352,19 +356,20 @@ def _unit_of_range(tokens: Sequence[Token], last: int, *, both: bool) -> str:
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
     before = _word(tokens, first - 1)
-    if unit := numerals.CURRENCIES.get(before) or (unit_of(before) if _raw(tokens, first - 1).isupper() else ""):
-        if unit in MONEY:
-            return last, unit
+    code = unit_of(before) if _raw(tokens, first - 1).isupper() else ""  # EUR 50
+    if (unit := numerals.CURRENCIES.get(before, code)) in MONEY:
+        return last, unit
     at = last + 1 + (_word(tokens, last + 1) in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_word(tokens, at), "")
     at += bool(dimension)
-    if _word(tokens, at) in ("°", "degrees"):
+    if _word(tokens, at) in ("°", "degrees") and _word(tokens, at + 1) != "of":
         scale = unit_of("°" + _word(tokens, at + 1)[:1])
         return (at + 1, scale) if scale and _word(tokens, at + 1) in (scale, scale[0]) else (at, "degree")
     hyphen = _word(tokens, at + 1) == "-"
     if unit := unit_of(_raw(tokens, at) + _raw(tokens, at + 1 + hyphen)):
         return at + 1 + hyphen, unit  # kilowatt-hours
-    if unit := unit_of(_raw(tokens, at)):
+    unit = unit_of(_raw(tokens, at))
+    if unit and (unit != "degree" or _word(tokens, at + 1) != "of"):  # "7 degrees of freedom"
         return at, dimension + unit
     symbol = _raw(tokens, at)
     is_symbol = at == last + 1 and _SYMBOL.fullmatch(symbol) and not symbol.removesuffix("s").isupper()

@@ -105,7 +105,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
         claim = Comparison(line, sources)
         share = share_held(claim.words)
         found = [
-            one for one in (*claim.missing_numbers(text, mentions, derives=derives), *mentions.code(text)) if one[0] == "contradicted"
+            one
+            for one in (*claim.missing_numbers(text, mentions, derives=derives), *mentions.code(text))
+            if one[0] == "contradicted"
         ]
         return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
@@ -166,6 +168,8 @@ def _unnumbered(text: str, sources: Sources) -> tuple[str, bool]:
     """
     label = OWN_NUMBER.match(text)
     if label is None or (label["noun"] and key_of(label["noun"].lower()) in sources.numbered):
+        return text, False
+    if label.end() == len(text) and not label["noun"]:
         return text, False
     return text[label.end() :], (label["noun"] or "").lower() in EXAMPLES
 

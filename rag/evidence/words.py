@@ -129,10 +129,9 @@ def _split(raw: str) -> _Parts:
         return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
         raw, word = raw.upper(), word.replace(".", "")
-    if word in WORLD_WARS and raw.isupper():
-        return [(0, 1, "world"), (1, 2, "war"), (2, len(raw), word[2:])]
-    if raw.isupper() and word in NAMES_IN_CAPITALS:
-        return [(0, len(raw), f"={word}")]
+    if raw.isupper() and word in WORLD_WARS | NAMES_IN_CAPITALS:
+        war = [(0, 1, "world"), (1, 2, "war"), (2, len(raw), word[2:])]
+        return war if word in WORLD_WARS else [(0, len(raw), f"={word}")]
     if word == "n't":
         return [(0, len(raw), "not")]
     if word == "cannot":

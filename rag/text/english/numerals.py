@@ -48,10 +48,15 @@ BEFORE_DECADE: Final = frozenset(
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
 # The first words of numbers in words; "a" and "an" begin "a year and a half".
 EVERY: Final = frozenset({"every", "each"})
-ADVERBS: Final = {"daily": "day", "nightly": "night", "weekly": "week", "monthly": "month", "hourly": "hour", "yearly": "year",
-    "annually": "year", "fortnightly": "fortnight"}  # fmt: skip
+COUPLES: Final = frozenset({"couple", "pair"})
+LARGE: Final = frozenset({"thousand", "million", "billion"})  # after "a"
+ADVERBS: Final = {
+    "daily": "day", "nightly": "night", "weekly": "week", "monthly": "month", "hourly": "hour", "yearly": "year",
+    "annually": "year", "fortnightly": "fortnight",
+}  # fmt: skip
 CLOCK_WORDS: Final = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
-QUARTERS: Final = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}  # before an hour
+# Minutes before an hour.
+QUARTERS: Final[dict[tuple[str, ...], int]] = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
 # Behind an hour: whether it is one of the second half of a day.
 DAY_PARTS: Final = {
     ("am",): False, ("pm",): True, ("in", "the", "morning"): False, ("in", "the", "afternoon"): True,
@@ -59,7 +64,7 @@ DAY_PARTS: Final = {
 }  # fmt: skip
 FIRST_WORDS: Final = frozenset({
     "a", "an", "fortnight", "equal", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
-    *CLOCK_WORDS,
+    *CLOCK_WORDS, *COUPLES, *LARGE,
 })  # fmt: skip
 PER: Final = frozenset({"a", "an", "per", "/", *EVERY})  # before a unit of time
 PER_ANY: Final = frozenset({"per", "/"})  # before any unit
@@ -83,11 +88,15 @@ ARTICLES: Final = frozenset({"a", "an", "each", "every", "one"})  # of one thing
 AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
 # Of an example or a conclusion, whose numbers a reader may have computed.
 DERIVING: Final = frozenset({
-    "example", "instance", "eg", "ie", "e.g", "i.e", "=", "≈", "→", "so", "thus", "hence", "therefore", "if", "suppose",
-    "assuming", "assume", "say", "means", "meaning", "would", "imagine", "equals", "×", "÷", "corresponds",
+    "eg", "ie", "=", "≈", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
+    "×", "÷", "for example", "for instance", "that is",
 })  # fmt: skip
-DERIVES: Final = re.compile(r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE)
-EXAMPLES: Final = frozenset({"example", "case", "scenario", "day", "week", "month", "round"})  # before a number, as a label
+DERIVES: Final = re.compile(
+    r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE
+)
+EXAMPLES: Final = frozenset(
+    {"example", "case", "scenario", "day", "week", "month", "round"}
+)  # before a number, as a label
 # What an answer numbers by itself, as in "Step 1:".
 _NUMBERED: Final = """
 step option phase method approach way stage part tip point reason rule example case scenario question task fact
@@ -102,10 +111,12 @@ _ENUMERATED: Final = "|".join(_ORDINALS.split()[:12])
 # An answer's own number at the beginning: "**Step 1:** ", "Option A - ", "(1) ", "#1: ", "| 1 | ", "Third, ", "1️⃣ ".
 OWN_NUMBER: Final = re.compile(
     r"[\s*_|#]*(?:"
-    rf"(?P<noun>(?i:{_NOUN}))\s(?:#|no\.\s?)?{_NUMBER}(?:\sof\s\d+)?(?:[*_]{{0,3}}\s?[:.)\]|–—-]{_SIGN_AND_SPACE}|[*_]{{0,3}}$)"
+    rf"(?P<noun>(?i:{_NOUN}))\s(?:#|no\.\s?)?{_NUMBER}(?:\sof\s\d+)?"
+    rf"(?:[*_]{{0,3}}\s?[:.)\]|–—-]{_SIGN_AND_SPACE}|[*_]{{0,3}}$)"
     r"|(?<=\|)\s*\d{1,2}\s*\|\s*(?=[*_`]*[^\W\d_])"
     rf"|\(?(?:\d{{1,2}}|[a-z])\){_SIGN_AND_SPACE}|\d{{1,2}}[*_]{{0,3}}[:.]{_SIGN_AND_SPACE}"
-    rf"|(?:\d\ufe0f?\u20e3|\U0001f51f|[①-⑳]){_SIGN_AND_SPACE}?|(?i:{_ENUMERATED})(?:ly)?(?:\sstep)?[*_]{{0,3}}[:,]{_SIGN_AND_SPACE})"
+    rf"|(?:\d\ufe0f?\u20e3|\U0001f51f|[①-⑳]){_SIGN_AND_SPACE}?"
+    rf"|(?i:{_ENUMERATED})(?:ly)?(?:\sstep)?[*_]{{0,3}}[:,]{_SIGN_AND_SPACE})"
 )
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")

@@ -4,7 +4,7 @@ A symbol is read as it is written, since mW is no MW; a word in any case. Both a
 """
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 _PREFIXES: Final = {
@@ -13,7 +13,7 @@ _PREFIXES: Final = {
     "p": ("pico", -12), "f": ("femto", -15),
 }  # fmt: skip
 
-# A unit, its symbols, and the prefixes that go before a symbol: "-" for none, since A alone is an ampere, but H a letter.
+# A unit, its symbols, and the prefixes that go before a symbol, "-" for none: A alone is an ampere, but H a letter.
 # Then other words for it.
 _SCALED: Final = """
 gram g -kmµn gramme; metre m -kdcmµn meter; litre l,L -hdcmµn liter; second s -mµnp; tonne t -kMG;
@@ -29,9 +29,10 @@ _UNITS: Final = """
 dollar: usd; euro: eur; sterling: gbp quid; pound = 453.59237 gram: lb lbs; yen: jpy; rupee: inr; yuan: cny rmb;
 franc: chf; cent; penny: pence;
 micron = 1/1000000 metre; inch = 0.0254 metre: inches; foot = 0.3048 metre: feet ft; yard = 0.9144 metre: yd;
-mile = 1609.344 metre: mi; nauticalmile = 1852 metre: nmi; angstrom = 1/10000000000 metre: Å; hectare = 10000 square_metre: ha;
-acre = 4046.8564224 square_metre; kilometre: kms; microgram: mcg ug; microsecond: usec; second: sec secs; minute = 60 second: min mins;
-kilogram: kilo kilos kgs; ton = 1000000 gram; ounce = 28.349523125 gram: oz; stone = 6350.29318 gram: st;
+mile = 1609.344 metre: mi; nauticalmile = 1852 metre: nmi; angstrom = 1/10000000000 metre: Å;
+hectare = 10000 square_metre: ha; acre = 4046.8564224 square_metre; kilometre: kms; microgram: mcg ug; microsecond: usec;
+second: sec secs; minute = 60 second: min mins; kilogram: kilo kilos kgs; ton = 1000000 gram; ounce = 28.349523125 gram: oz;
+stone = 6350.29318 gram: st;
 fluidounce = 0.0295735295625 litre: floz; cup = 0.2365882365 litre; quart = 0.946352946 litre: qt; cc = 1/1000 litre;
 teaspoon = 0.005 litre: tsp; tablespoon = 0.015 litre: tbsp; gallon = 3.785411784 litre: gal; pint = 0.473176473 litre;
 barrel; hour = 3600 second: hr hrs h; day = 86400 second; night; week = 604800 second: wk wks;
@@ -44,7 +45,7 @@ degree: deg; celsius: centigrade °c; fahrenheit = 5/9 celsius 32: °f; kelvin =
 radian: rad; mph = 1397/3125 metre/second; kmh = 5/18 metre/second: kph kmph; knot = 463/900 metre/second: kn kt kts;
 rpm; fps; dpi; dof; fold; kilohm = 1000 ohm; megohm = 1000000 ohm
 """
-_RELATED: Final = {  # basic units that are measured by another
+_RELATED: Final[dict[str, tuple[int | Fraction, str]]] = {  # basic units that are measured by another
     "byte": (8, "bit"), "tonne": (1_000_000, "gram"), "calorie": (Fraction("4.184"), "joule"),
     "watthour": (3600, "joule"), "bar": (100_000, "pascal"), "bps": (1, "bit/second"),
 }  # fmt: skip
@@ -64,7 +65,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, Size]]:
     sizes: dict[str, Size] = {}
     for entry in _SCALED.split(";"):
         base, written, before, *others = entry.split()
-        factor, basic = _RELATED.get(base, (1, base))
+        factor, basic = _RELATED.get(base, (Fraction(1), base))
         for sign, (prefix, power) in _PREFIXES.items():
             name = prefix + base
             scale = Fraction(_BASE[base]) ** (power // 3) if base in _BASE else Fraction(10) ** power
@@ -95,6 +96,7 @@ def _in_small_letters(symbols: dict[str, str], words: dict[str, str]) -> dict[st
     return {form: min(names) for form, names in small.items() if len(names) == 1 and form not in words}
 
 
+@lru_cache(maxsize=50_000)
 def unit_of(form: str) -> str:
     """The name of the unit that a word or symbol stands for; "" for none: "km" and "Kilometers" are "kilometre".
 
@@ -103,10 +105,10 @@ def unit_of(form: str) -> str:
     """
     form = form.translate(_SIGNS)
     symbols, words, _ = _tables()
-    if found := symbols.get(form) or (words.get(form.lower(), "") if form.lower() not in _OTHERS_MORE_OFTEN else ""):
+    if form in symbols or form.lower() in _OTHERS_MORE_OFTEN:
+        return symbols.get(form, "")
+    if found := words.get(form.lower(), "") or (symbols.get(f"µ{form[1:]}", "") if form[:1] == "u" else ""):
         return found
-    if form[:1] == "u" and (found := symbols.get(f"µ{form[1:]}")):
-        return found if form not in _OTHERS_MORE_OFTEN else ""
     length = unit_of(form[:-1]) if form[-1:] in _POWERS and form[:-1].isalpha() else ""
     return _POWERS[form[-1]] + length if size_of(length)[2] == "metre" else ""
 

@@ -45,7 +45,9 @@ id ids asap rsvp atm crud rest ascii mvp ui ux pr ci cd dpi ppi hp rpm ac dc uv 
 utf8 sha256 md5 x86 x64 p2p 2d 3d 4k 3g 4g 5g html5 css3 es6 k8s i18n a4 r2 h0 h1 h2 q1 q2 q3 q4 2fa n2
 """
 ACRONYMS: Final = frozenset(_ACRONYM_WORDS.split())
-UNSPOKEN: Final = frozenset({"of", "the", "and", "for", "in", "to", "on", "by", "with"})  # words that an acronym leaves out
+UNSPOKEN: Final = frozenset(
+    {"of", "the", "and", "for", "in", "to", "on", "by", "with"}
+)  # words that an acronym leaves out
 # Short forms in dates: "Mon, 3 Mar 2025".
 SHORT_DATES: Final = {word[:3]: word for word in (*MONTHS, *_DAY_WORDS.split())} | {
     "sept": "september", "tues": "tuesday", "thur": "thursday", "thurs": "thursday",
