@@ -12,6 +12,7 @@ from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.answer.sanitizer import Sanitized, Sanitizer
 from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
+from rag.text.english.numerals import OWN_NUMBER
 from rag.text.english.phrases import BESIDE_PAGE, POINTING, SENDS
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, joined_tasks, words
 from rag.text.markup import MarkedText
@@ -203,7 +204,9 @@ class LineCheck:
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
         known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
-        stands = all(word in HEADING_WORDS or key in known for key, word in read(bare).whole.telling.items())
+        said = OWN_NUMBER.sub("", bare, count=1)
+        stands = all(word in HEADING_WORDS or key in known for key, word in read(said).whole.telling.items())
+        stands = stands and (said == bare or self._check_frame(bare, numbers).standing != "contradicted")
         if line.kind == "rule" or stands or _names_columns(line):
             line.frame = True
             return

@@ -16,7 +16,7 @@ from rag.evidence.analyzed_text import cues, opposites
 from rag.evidence.mentions import Mentions, Reason, missing_reason
 from rag.evidence.quantity import AS_WRITTEN, Quantity, counts_items, in_brackets, is_ratio_of, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, NUMBERED, SUMMED
+from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, STEPS, SUMMED
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -161,7 +161,7 @@ class Comparison(WordContexts):
     def _is_own_step(self, quantity: Quantity) -> bool:
         """Whether the answer numbers something by itself that the passages do not number: "in step 2"."""
         before = self.said.tokens[quantity.first - 1] if quantity.first else None
-        return before is not None and before.word in NUMBERED and before.key not in self.sources.numbered
+        return before is not None and before.word in STEPS and before.key not in self.sources.numbered
 
     def _is_article(self, quantity: Quantity) -> bool:
         """Whether it is the 1 of what the passages call "a" thing: "1 egg" for "an egg"."""

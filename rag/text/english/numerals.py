@@ -103,7 +103,7 @@ step option phase method approach way stage part tip point reason rule example c
 note day week month round level strategy alternative item idea lesson exercise benefit problem mistake move choice
 variant route path principle action category group type kind
 """
-NUMBERED: Final = frozenset(_NUMBERED.split())
+STEPS: Final = frozenset({"step", "option", "method", "point", "item", "example", "case"})  # also within a sentence
 _NOUN: Final = "|".join(_NUMBERED.split())
 _NUMBER: Final = rf"(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,4}}|{'|'.join(_ONES.split()[1:13])})"
 _SIGN_AND_SPACE: Final = r"[*_]{0,3}(?:\s+|$)"

@@ -30,8 +30,10 @@ dollar: usd; euro: eur; sterling: gbp quid; pound = 453.59237 gram: lb lbs; yen:
 franc: chf; cent; penny: pence;
 micron = 1/1000000 metre; inch = 0.0254 metre: inches; foot = 0.3048 metre: feet ft; yard = 0.9144 metre: yd;
 mile = 1609.344 metre: mi; nauticalmile = 1852 metre: nmi; angstrom = 1/10000000000 metre: Å;
-hectare = 10000 square_metre: ha; acre = 4046.8564224 square_metre; kilometre: kms; microgram: mcg ug; microsecond: usec;
-second: sec secs; minute = 60 second: min mins; kilogram: kilo kilos kgs; ton = 1000000 gram; ounce = 28.349523125 gram: oz;
+hectare = 10000 square_metre: ha;
+acre = 4046.8564224 square_metre; kilometre: kms; microgram: mcg ug; microsecond: usec;
+second: sec secs; minute = 60 second: min mins;
+kilogram: kilo kilos kgs; ton = 1000000 gram; ounce = 28.349523125 gram: oz;
 stone = 6350.29318 gram: st;
 fluidounce = 0.0295735295625 litre: floz; cup = 0.2365882365 litre; quart = 0.946352946 litre: qt; cc = 1/1000 litre;
 teaspoon = 0.005 litre: tsp; tablespoon = 0.015 litre: tbsp; gallon = 3.785411784 litre: gal; pint = 0.473176473 litre;
