@@ -14,9 +14,20 @@ from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import cues, opposites
 from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.quantity import AS_WRITTEN, Quantity, counts_items, in_brackets, is_ratio_of, points_back, years_apart
+from rag.evidence.quantity import (
+    AS_WRITTEN,
+    UNNAMED,
+    Quantity,
+    counts_items,
+    in_brackets,
+    is_ratio_of,
+    points_back,
+    years_apart,
+)
 from rag.evidence.word_contexts import WordContexts
+from rag.evidence.words import Token
 from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, STEPS, SUMMED
+from rag.text.english.units import named
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -102,32 +113,44 @@ class Comparison(WordContexts):
         held = [quantity for line in self.sources.lines for quantity in line.readings]
         for quantity in self.quantities:
             fitting, rivals = self._numbered(quantity)
-            if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, self.said.tokens):
+            said = self.said.tokens
+            if (last := self._strange_unit(quantity, held)) is not None:
+                yield missing_reason("unit", _text(said, quantity.first, last), near=True)
+            if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, said):
                 continue
-            if not self.sources.known.isdisjoint(quantity.keys) or mentions.has_code(
-                text, self.said.tokens[quantity.last].end
-            ):
+            is_code = mentions.has_code(text, said[quantity.last].end)
+            if is_code or not self.sources.known.isdisjoint(quantity.keys):
                 continue
-            said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
+            another = OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
             if counts and self.best(quantity.first, quantity.last, rivals) < another:
                 continue
-            number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
+            number = _text(said, quantity.first, quantity.last)
             same = [other for other in held if quantity.same(other)]
-            near = (
-                derives
-                or self._is_computed(quantity, held)
-                or self._may_be(quantity, held)
-                or self._is_own_step(quantity)
-            )
+            near = derives or self._is_computed(quantity, held) or self._may_be(quantity, held)
             if same:
                 near = near or self._is_unknown_unit(quantity, same)
                 yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
-            elif near:
+            elif near or self._is_own_step(quantity):
                 yield missing_reason("number", number, near=True)
             else:
                 counted = self._is_counted(quantity, held)
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
+
+    def _strange_unit(self, quantity: Quantity, held: Sequence[Quantity]) -> int | None:
+        """The last token of a number that is there with another unit: "5 tablets" for "5 mg", "150 kg" for "150 PS"."""
+        fitting = [other for other in held if quantity.same(other) and quantity.fits(other)]
+        same = {other.unit for other in fitting}
+        measured = quantity.size is not None and quantity.size[1] != ""
+        equal = measured and any(other.size == quantity.size for other in fitting)  # twice a day is every 12 hours
+        if quantity.vague or not same or equal:
+            return None
+        if quantity.unit:
+            return quantity.last if same == {""} and quantity.unit not in UNNAMED | self.sources.units else None
+        behind = self.said.tokens[quantity.last + 1 : quantity.last + 4]
+        strange = "" not in same and same.isdisjoint(named([token.raw for token in behind]))
+        is_noun = any(one.content and one.key not in self.sources.holders for one in behind[:1])
+        return quantity.last + 1 if strange and is_noun else None
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
         """Whether a reader may have computed it: it follows "for example", "so" or "=", or a condition is before it.
@@ -246,6 +269,10 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _text(tokens: Sequence[Token], first: int, last: int) -> str:
+    return " ".join(token.word for token in tokens[first : last + 1])
 
 
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}

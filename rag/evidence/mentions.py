@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, TextLine, folded, plain_number, read
-from rag.evidence.words import Token
+from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
+from rag.text.english import numerals
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import ACRONYMS, SCHEMES
 from rag.text.vocabulary import is_common, is_english, names
@@ -82,9 +82,14 @@ _VERBS: Final = re.compile(
     r"believe[sd]|explained|claimed|told"
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
-_MIXED: Final = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z\d]{2,20}")  # M7, IPv4, H2SO4, 12B
 _HYPHENED: Final = re.compile(r"\b[A-Za-z]{1,6}-\d+$")
-_LETTERED: Final = re.compile(r"[A-Z]\d{0,4}")
+_IS_MIXED: Final = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")
+# Neither "I" nor an article, an initial or a part of "T-shirt", "Q&A" and "C++".
+_LETTER: Final = re.compile(
+    r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][A-Za-z]{2,30}[ -]A(?! [A-Z])|[a-z]{2,30} A(?=[.,;)]))(?![\w&/'’+#-]|\. ?[A-Z])"
+)
+_RUN: Final = re.compile(r"[^\W\d_]+|\d+")
+_WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 
 
 class Mentions:
@@ -104,9 +109,9 @@ class Mentions:
             if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
                 near = _has_name(self._all, name) or self._is_known_acronym(name)
                 yield missing_reason("name", name, near=near or not certain)
-        yield from self._codes(sentence)
         if subject := self._strange_subject(sentence):
             yield missing_reason("name", subject, near=True)
+        yield from self._labels(sentence)
         yield from self.code(sentence.text)
 
     def _strange_subject(self, sentence: AnalyzedText) -> str:
@@ -139,40 +144,16 @@ class Mentions:
         spelt = letters.isupper() and any(one.spells_out(letters) for one in self._all)
         return spelt or (letters.isupper() and letters.casefold() in ACRONYMS)
 
-    def _codes(self, sentence: AnalyzedText) -> Iterator[Reason]:
-        """The same of names that have a digit or are one letter: a Cortex-M7, vitamin B12, "in D minor".
-
-        If such a name is common or begins with a digit, it is contradicted only where the texts have another like it.
-        """
-        prose, said = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text), sentence.whole
-        for at, token in enumerate(said.tokens):
-            if at in said.counted or prose[token.start : token.end] != token.raw:
-                continue
-            if _MIXED.fullmatch(token.word):
-                if not any(_has_code(self._cited, form) for form in _joined(said.tokens, at)):
-                    open_ = token.digits or token.word in ACRONYMS or is_common(token.word)
-                    near = open_ and not any(_has_code(self._cited, form) for form in _variants(token.word))
-                    yield missing_reason("name", token.raw, near=near or _has_code(self._all, token.word))
-            elif token.raw.isupper() and len(token.raw) == 1 and at and not token.first and self._is_replaced(said, at):
-                yield missing_reason("name", f"{said.tokens[at - 1].raw} {token.raw}", near=False)
-
-    def _is_replaced(self, said: TextLine, at: int) -> bool:
-        """Whether the texts have only another letter with the word before or after it: USB-C, where it is USB-A."""
-        letter, before, after = said.tokens[at].raw, said.tokens[at - 1].word, said.tokens[at + 1 : at + 2]
-        begins_code = bool(after) and after[0].word == "-"
-        if letter == "I" or begins_code or (not before[0].isalnum() and before != "-"):
-            return False
-        back = 2 if before == "-" and at > 1 else 1
-        wanted = {(-back, said.tokens[at - back].key), *((1, one.key) for one in after)}
-        lines = [line.tokens for one in self._all for line in one.lines]
-        if any(token.raw == letter for tokens in lines for token in tokens):
-            return False
-        named = ((tokens, i) for tokens in lines for i, token in enumerate(tokens) if _LETTERED.fullmatch(token.raw))
-        return any(
-            key[:1].isalnum() and 0 <= i + step < len(tokens) and tokens[i + step].key == key
-            for tokens, i in named
-            for step, key in wanted
-        )
+    def _labels(self, sentence: AnalyzedText) -> Iterator[Reason]:
+        """The same of words with a digit, other numerals, and single letters: ROS2, B12, Ⅻ, Vitamin C."""
+        for label in _labels(sentence):
+            if not any(label.stands(one) for one in self._cited):
+                another = any(label.others.search(one.text) for one in self._cited)
+                runs = [plain_number(run) for run in DIGITS.findall(label.word)] or [label.word]
+                strange = any(not any(run in one.numbers | one.words for one in self._all) for run in runs)
+                certain = strange and (another or label.is_rare)
+                near = not certain or any(label.stands(one) for one in self._all)
+                yield missing_reason("name", label.text, near=near)
 
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
@@ -191,9 +172,10 @@ class Mentions:
                 yield missing_reason("code", word, near=self._is_near(word))
         for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
             for package in found["names"].split():
-                is_name = re.search("[-/]", package) or (found["tool"] and not is_english(package))
+                is_name = re.search("[-/]", package) or (found["tool"] and package not in STOP_WORDS)
                 if is_name and not _holds(self._cited, package):
-                    yield missing_reason("code", package, near=not found["tool"] or self._is_near(package))
+                    certain = found["tool"] and not is_english(package)  # "pip install packages" names none
+                    yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
         """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
@@ -217,9 +199,9 @@ class Mentions:
             yield missing_reason("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
 
     def has_code(self, sentence: str, end: int) -> bool:
-        """Whether a number that ends there is the end of a code that the cited texts have: "B-12" for B12."""
+        """Whether a number that ends there is the end of a name that the cited texts have: "B-12" for B12."""
         code = _HYPHENED.search(sentence, 0, end)
-        return code is not None and _has_code(self._cited, code[0].replace("-", "").casefold())
+        return code is not None and any(_Label("", code[0]).stands(one) for one in self._cited)
 
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.
@@ -242,34 +224,53 @@ class Mentions:
         return year and (first or second)
 
 
+class _Label:
+    """A word with a digit or another numeral, or the single letter behind its `kind`, as in "Vitamin C".
+
+    `others` finds the same with another number or letter, or without one.
+    """
+
+    def __init__(self, kind: str, word: str) -> None:
+        self.word, self.text = word, f"{kind} {word}" if kind else word
+        runs = _RUN.findall(folded(self.text))
+        self._whole = re.compile(_WHOLE.format(r"[\s._-]?".join(map(re.escape, runs))))
+        self._letter = re.compile(rf"(?<!\w){word}(?!\w)" if kind else "(?!)")
+        letters = "|".join(run for run in runs if run.isalpha()) or "(?!)"
+        one = rf"{re.escape(kind)}[\s-][A-Z]\b" if kind else rf"(?<![^\W\d_])(?i:{letters})(?![^\W\d_])"
+        self.others = re.compile(one)
+        value = numerals.ROMAN.get(word.casefold(), 0) if kind or len(word) > 1 else unicodedata.numeric(word, 0)
+        self._key = f"#{value:g}"
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether it begins with a letter and is no word of the language, as CO2 is."""
+        word = self.word.casefold()
+        is_name = word[0].isalpha() and _IS_MIXED.match(word) is not None
+        return is_name and word not in ACRONYMS and not is_common(word)
+
+    def stands(self, text: AnalyzedText) -> bool:
+        """Whether a text has it, with or without a space or hyphen between its parts; or its value."""
+        found = self._whole.search(text.folded) or self._letter.search(text.text)
+        return found is not None or (self._key != "#0" and self._key in text.keys)
+
+
+def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
+    for at, token in enumerate(sentence.whole.tokens):
+        word = prose[token.start : token.end]
+        if at not in sentence.whole.counted and (_IS_MIXED.match(word) or any(map(_is_numeral, word))):
+            yield _Label("", word)
+    yield from (_Label(found[0][:-2], found[0][-1]) for found in _LETTER.finditer(prose))
+
+
+def _is_numeral(sign: str) -> bool:
+    """Whether it is a number, but for digits in every position."""
+    return sign.isnumeric() and not unicodedata.normalize("NFKC", sign).isdecimal()
+
+
 def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
     """That something is not in the cited passages; `near`: it is not certain that nobody says it."""
     return "unconfirmed" if near else "contradicted", f"{kind}: {text} is not in the passages"
-
-
-def _joined(tokens: Sequence[Token], at: int) -> Iterator[str]:
-    """A code, then with what a hyphen joins to it: STM32-F4."""
-    yield tokens[at].word
-    for one, other in ((at - 2, at), (at, at + 2)):
-        if one >= 0 and other < len(tokens) and tokens[one + 1].word == "-":
-            yield tokens[one].word + tokens[other].word
-
-
-def _variants(code: str) -> Iterator[str]:
-    """Patterns of the codes that differ in their digits, or in their letters."""
-    yield re.sub(r"\d+", "#", code)
-    yield re.sub("[a-z]+", "@", code)
-
-
-def _has_code(texts: Sequence[AnalyzedText], code: str) -> bool:
-    """Whether a text has a code, also as "B-12" or "version 2" for v2. In it, # is any number and @ any letters."""
-    runs = re.findall(r"[a-z]+|\d+|[#@]", code)
-    if len(runs) > 2 and runs[-1] == "s":
-        runs.pop()  # A320s
-    forms = {"#": r"\d+", "@": "[a-z]+", "v": r"v(?:ersion)?\.?"}
-    spaced = r"[\s_./-]?".join(forms.get(run, run) for run in runs)
-    wanted = re.compile(rf"(?<![a-z\d]){spaced}s?(?![a-z\d])")
-    return any(wanted.search(one.folded) for one in texts)
 
 
 def _has_name(texts: Sequence[AnalyzedText], name: str) -> bool:

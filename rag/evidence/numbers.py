@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity
-from rag.evidence.words import Token
+from rag.evidence.words import MINUS, Token
 from rag.text.english import numerals
 from rag.text.english.units import MONEY, size_of, unit_of
 from rag.text.vocabulary import is_english
@@ -174,8 +174,20 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if not unit and number.denominator > 1 and _word(tokens, last + 1) == "times":
         unit = "part"  # 150%
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
+    first, end = _minus(tokens, at, last) or (at, last)
+    number *= 1 if (first, end) == (at, last) else -1
     size = None if unit in (DECADE, CENTURY) else _size(number, unit, per)
-    return Quantity(at, last, str(number), unit, vague and not power, size, rounded, per)
+    return Quantity(first, end, str(number), unit, vague and not power, size, rounded, per)
+
+
+def _minus(tokens: Sequence[Token], at: int, last: int) -> tuple[int, int] | None:
+    """First and last token of a negative number: -5, -$5, minus 5, 5 °C below zero. None for any other."""
+    before = at - 1 - (_word(tokens, at - 1) in numerals.CURRENCIES)
+    spelt = _word(tokens, before) in numerals.NEGATIVE and not _word(tokens, before - 1)[0].isdigit()
+    if spelt or _word(tokens, before) == MINUS:
+        return before, last
+    below = _word(tokens, last + 1) == "below" and _word(tokens, last + 2) in numerals.ZERO
+    return (at, last + 2) if below else None
 
 
 def _small(tokens: Sequence[Token], at: int) -> int:
@@ -348,8 +360,9 @@ def _unit_of_range(tokens: Sequence[Token], last: int, *, both: bool) -> str:
     """
     if _word(tokens, last + 1) not in numerals.TO and not (both and _word(tokens, last + 1) == "and"):
         return ""
-    read = _read(tokens, last + 2)
-    unit = _unit(tokens, last + 2, last + 1 + read[1])[1] or read[2] if read else ""
+    at = last + 2 + (_word(tokens, last + 2) == MINUS)
+    read = _read(tokens, at)
+    unit = _unit(tokens, at, at - 1 + read[1])[1] or read[2] if read else ""
     return unit.removesuffix(_ORDINAL)
 
 

@@ -16,6 +16,7 @@ NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 DECADE: Final = "the decade"  # unit of "the 1990s", with the value 1990
 CENTURY: Final = "the century"  # unit of "the 13th century", with the value 1200
 AS_WRITTEN: Final = "="  # begins the name of a unit that no table has
+UNNAMED: Final = frozenset({DECADE, CENTURY, "part", "fold"})  # units that a text need not name: half is a part
 _PERIODS: Final = {DECADE: 10, CENTURY: 100}
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either

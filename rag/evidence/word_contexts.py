@@ -16,6 +16,7 @@ from typing import Final
 from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.quantity import readings
 from rag.text.english.numerals import SMALL
+from rag.text.english.units import named
 from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text
 
@@ -87,6 +88,11 @@ class Sources:
             for before, token in pairwise(line.tokens)
             if before.content and (token.digits or token.word in SMALL or (token.capital and len(token.raw) == 1))
         )
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units of measure that the passages and the titles name."""
+        return frozenset().union(*(named({token.raw for token in text.whole.tokens}) for text in self.texts))
 
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""

@@ -66,6 +66,8 @@ FIRST_WORDS: Final = frozenset({
     "a", "an", "fortnight", "equal", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
     *CLOCK_WORDS, *COUPLES, *LARGE,
 })  # fmt: skip
+NEGATIVE: Final = frozenset({"minus", "negative"})  # before a number
+ZERO: Final = frozenset({"zero", "freezing", "0"})  # "5 °C below zero"
 PER: Final = frozenset({"a", "an", "per", "/", *EVERY})  # before a unit of time
 PER_ANY: Final = frozenset({"per", "/"})  # before any unit
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range

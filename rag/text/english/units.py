@@ -3,9 +3,12 @@
 A symbol is read as it is written, since mW is no MW; a word in any case. Both are made of prefixes and basic units.
 """
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
+
+from rag.text.english.numerals import CURRENCIES
 
 _PREFIXES: Final = {
     "": ("", 0), "k": ("kilo", 3), "M": ("mega", 6), "G": ("giga", 9), "T": ("tera", 12), "P": ("peta", 15),
@@ -45,7 +48,7 @@ mmhg = 133.322 pascal; cmh2o = 98.0665 pascal; inhg = 3386.39 pascal; psi = 6894
 atm = 101325 pascal: atmosphere; decibel: dB; dbm: dBm; dba: dBA; dbi: dBi; dbw: dBW;
 degree: deg; celsius: centigrade °c; fahrenheit = 5/9 celsius 32: °f; kelvin = 1 celsius 273.15: K °k;
 radian: rad; mph = 1397/3125 metre/second; kmh = 5/18 metre/second: kph kmph; knot = 463/900 metre/second: kn kt kts;
-rpm; fps; dpi; dof; fold; kilohm = 1000 ohm; megohm = 1000000 ohm
+rpm; rps; fps; dpi; dof; fold; kilohm = 1000 ohm; megohm = 1000000 ohm
 """
 _RELATED: Final[dict[str, tuple[int | Fraction, str]]] = {  # basic units that are measured by another
     "byte": (8, "bit"), "tonne": (1_000_000, "gram"), "calorie": (Fraction("4.184"), "joule"),
@@ -56,6 +59,7 @@ _BASE: Final = {"byte": 1024}  # of its prefixes
 _SIGNS: Final = str.maketrans({"μ": "µ", "\u2126": "Ω", "²": "2", "³": "3"})
 _POWERS: Final = {"2": "square ", "3": "cubic "}
 Size = tuple[Fraction, Fraction, str]
+DEGREES: Final = frozenset({"degree", "celsius", "fahrenheit", "kelvin"})
 MONEY: Final = frozenset({"dollar", "euro", "sterling", "yen", "rupee", "yuan", "franc"})
 
 
@@ -113,6 +117,13 @@ def unit_of(form: str) -> str:
         return found
     length = unit_of(form[:-1]) if form[-1:] in _POWERS and form[:-1].isalpha() else ""
     return _POWERS[form[-1]] + length if size_of(length)[2] == "metre" else ""
+
+
+def named(words: Iterable[str]) -> frozenset[str]:
+    """The units that words of a text name, behind a number or elsewhere, as in the head of a table."""
+    found = set(words)
+    units = {unit for word in found if (unit := unit_of(word) or CURRENCIES.get(word))}
+    return frozenset(units | (DEGREES if "°" in found else frozenset()))
 
 
 @cache
