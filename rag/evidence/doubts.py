@@ -26,7 +26,7 @@ from rag.evidence.quantity import (
 )
 from rag.evidence.word_contexts import WordContexts
 from rag.evidence.words import Token
-from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, STEPS, SUMMED
+from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, FORMULA, STEPS, SUMMED
 from rag.text.english.units import named
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
@@ -153,13 +153,14 @@ class Comparison(WordContexts):
         return quantity.last + 1 if strange and is_noun else None
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
-        """Whether a reader may have computed it: it follows "for example", "so" or "=", or a condition is before it.
+        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.
 
         Or the claim calls it a total or an estimate, and the passages have numbers of its unit.
         """
         words = [token.word for token in self.said.tokens]
         before = words[: quantity.first]
-        if not DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before)))) or self._is_sum(quantity):
+        cued = not DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before)))) or not FORMULA.isdisjoint(words)
+        if cued or self._is_sum(quantity):
             return True
         estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
         return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))

@@ -86,7 +86,8 @@ _HYPHENED: Final = re.compile(r"\b[A-Za-z]{1,6}-\d+$")
 _IS_MIXED: Final = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")
 # Neither "I" nor an article, an initial or a part of "T-shirt", "Q&A" and "C++".
 _LETTER: Final = re.compile(
-    r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][A-Za-z]{2,30}[ -]A(?! [A-Z])|[a-z]{2,30} A(?=[.,;)]))(?![\w&/'’+#-]|\. ?[A-Z])"
+    r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][A-Za-z]{2,30}[ -]A(?! [A-Z])|[a-z]{2,30} A(?=[.,;)]))"
+    r"(?![\w&/'’+#-]|\. ?[A-Z])"
 )
 _RUN: Final = re.compile(r"[^\W\d_]+|\d+")
 _WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"

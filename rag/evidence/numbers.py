@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity
+from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity, ratio_of, sum_of
 from rag.evidence.words import MINUS, Token
 from rag.text.english import numerals
 from rag.text.english.units import MONEY, size_of, unit_of
@@ -20,7 +19,6 @@ from rag.text.vocabulary import is_english
 
 LARGEST_PART: Final = 100  # of "one in N"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
-LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is compared as written
@@ -47,43 +45,11 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     while at < len(tokens):
         may_begin = tokens[at].digits or tokens[at].word in numerals.FIRST_WORDS
         if may_begin and (quantity := _quantity(tokens, at)):
-            joined = (_joined(found[-1], quantity, tokens) or _ratio(found[-1], quantity, tokens)) if found else None
+            joined = (sum_of(found[-1], quantity, tokens) or ratio_of(found[-1], quantity, tokens)) if found else None
             found[-1:] = [joined] if joined else [*found[-1:], quantity]
             at = max(quantity.last, _per(tokens, quantity.last)[1] if quantity.per else 0)
         at += 1
     return tuple(found)
-
-
-def _joined(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
-    """Both as one amount, in the unit of the first: "2 hours 30 minutes", "2 hours and 30 minutes", "5 ft 11".
-
-    With an "and" they may also be two: "for five years and nine months' notice ends it".
-    """
-    between = [token.word for token in tokens[large.last + 1 : small.first]]
-    unit = small.unit or ("" if between else numerals.SMALLER.get(large.unit, ""))
-    (factor, _, basic), (part, _, same) = size_of(large.unit), size_of(unit)
-    is_whole = large.value.isdigit() and large.size == (int(large.value) * factor, basic)
-    if between not in ([], ["and"]) or not (unit and is_whole and small.size and basic == same and part < factor):
-        return None
-    size = small.size[0] if small.unit else small.size[0] * part
-    if size >= factor:
-        return None
-    total = int(large.value) * factor + size
-    whole = replace(large, last=small.last, value=str(total / factor), vague=False, size=(total, basic))
-    return replace(whole, parts=(large, small) if between else ())
-
-
-def _ratio(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
-    """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
-    between = [token.word for token in tokens[one.last + 1 : other.first]]
-    parts = (
-        between[:1] and {between[0], _word(tokens, other.last + 1)} <= numerals.PART and len(between) <= LONGEST_PART
-    )
-    called = between == ["to"] and any(_word(tokens, one.first - step) in numerals.RATIOS for step in (1, 2))
-    whole = one.value.isdigit() and other.value.isdigit()
-    if not whole or not (called or (parts and between[-1] in numerals.TO_PART)):
-        return None
-    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from rag.evidence.words import Token
 from rag.text.english import numerals
+from rag.text.english.units import size_of
 
+LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 MOST_ITEMS: Final = 12  # of a list that a number may count
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 DECADE: Final = "the decade"  # unit of "the 1990s", with the value 1990
@@ -97,6 +99,38 @@ def readings(quantities: Iterable[Quantity], held: Container[str]) -> Iterator[Q
     """The quantities, each as the two that it may be instead, unless a key of the whole is `held`."""
     for one in quantities:
         yield from (one,) if not one.parts or any(key in held for key in one.keys) else one.parts
+
+
+def sum_of(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+    """Both as one amount, in the unit of the first: "2 hours 30 minutes", "2 hours and 30 minutes", "5 ft 11".
+
+    With an "and" they may also be two: "for five years and nine months' notice ends it".
+    """
+    between = [token.word for token in tokens[large.last + 1 : small.first]]
+    unit = small.unit or ("" if between else numerals.SMALLER.get(large.unit, ""))
+    (factor, _, basic), (part, _, same) = size_of(large.unit), size_of(unit)
+    is_whole = large.value.isdigit() and large.size == (int(large.value) * factor, basic)
+    if between not in ([], ["and"]) or not (unit and is_whole and small.size and basic == same and part < factor):
+        return None
+    size = small.size[0] if small.unit else small.size[0] * part
+    if size >= factor:
+        return None
+    total = int(large.value) * factor + size
+    whole = replace(large, last=small.last, value=str(total / factor), vague=False, size=(total, basic))
+    return replace(whole, parts=(large, small) if between else ())
+
+
+def ratio_of(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+    """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
+    between = [token.word for token in tokens[one.last + 1 : other.first]]
+    nouns = [*between[:1], *(token.word for token in tokens[other.last + 1 : other.last + 2])]
+    counts_parts = len(nouns) > 1 and numerals.PART.issuperset(nouns) and len(between) <= LONGEST_PART
+    before = {token.word for token in tokens[max(0, one.first - 2) : one.first]}
+    called = between == ["to"] and not before.isdisjoint(numerals.RATIOS)
+    whole = one.value.isdigit() and other.value.isdigit()
+    if not whole or not (called or (counts_parts and between[-1] in numerals.TO_PART)):
+        return None
+    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
 
 
 def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:

@@ -90,9 +90,10 @@ ARTICLES: Final = frozenset({"a", "an", "each", "every", "one"})  # of one thing
 AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
 # Of an example or a conclusion, whose numbers a reader may have computed.
 DERIVING: Final = frozenset({
-    "eg", "ie", "=", "≈", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
-    "×", "÷", "for example", "for instance", "that is",
+    "eg", "ie", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
+    "for example", "for instance", "that is",
 })  # fmt: skip
+FORMULA: Final = frozenset("=≈×÷")
 DERIVES: Final = re.compile(
     r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE
 )
