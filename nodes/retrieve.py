@@ -68,6 +68,7 @@ from rag.prompt.tool import (
     tool_schema,
 )
 from rag.search.retriever import parse_filter, search
+from rag.text.english.speech_acts import about_book
 from rag.text.markup import plain_lines
 from rag.text.vocabulary import correct_spelling, has_unknown_words, is_foreign, vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
@@ -136,7 +137,12 @@ def _is_foreign(turn: Turn, found: SearchResult) -> bool:
 
 
 async def _corrected_question(turn: Turn, found: SearchResult, parts: Parts) -> str:
-    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it."""
+    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it.
+
+    Empty too for a question about the whole book, which is not searched: a search would mix other passages in.
+    """
+    if about_book(turn["question"]):
+        return ""
     words = vocabulary(f"{passage.breadcrumb} {passage.text}" for passage in found.passages)
     if turn.get("rewrite") or not has_unknown_words(turn["question"], words):
         return ""

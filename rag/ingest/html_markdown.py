@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
+from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
 from rag.ingest.mathml import linear
@@ -115,9 +116,10 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
 
 
 def settle(element: Tag) -> None:
-    """Change the formulas and the tables in an element, so that Markdown, or trafilatura, loses nothing of them."""
+    """Change the formulas, notes and tables in an element, so that Markdown, or trafilatura, loses nothing of them."""
     for formula in _FORMULAS.inside(element):
         _typeset(formula)
+    place_notes(element)
     make_plain(element)
 
 
@@ -197,7 +199,8 @@ def _typeset(formula: Tag) -> None:
         formula.replace_with(f"${' '.join(source.split())}$")
     elif formula.name == "math":
         with suppress(RecursionError):
-            formula.replace_with(linear(formula))
+            formula.insert_before(linear(formula) or " ")
+            formula.decompose()
 
 
 def _flatten(element: Tag) -> None:
@@ -284,7 +287,8 @@ def _converter() -> Any:
             return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
 
         def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            return str(super().convert_td(el, re.sub(r"(?<!\\)\|", r"\|", text), parent_tags))
+            escaped = re.sub(r"(?<!\\)\|", r"\|", text)
+            return str(super().convert_td(el, escaped, parent_tags))  # type: ignore[misc]  # its stub lacks it
 
         convert_th = convert_td
 

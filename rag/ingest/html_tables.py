@@ -106,8 +106,8 @@ def _put_into_line(block: Tag) -> None:
     """Make a piece of code of each line of a block of code."""
     from bs4.element import Tag
 
-    for line in block.find_all("br"):
-        line.replace_with("\n")
+    for ending in block.find_all("br"):
+        ending.replace_with("\n")
     lines = [line.strip() for line in block.get_text().split("\n") if line.strip()]
     block.clear()
     block.name = "span"
