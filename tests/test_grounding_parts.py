@@ -39,6 +39,7 @@ def read(text: str) -> list[tuple[str, str]]:
         ("1:2", "one part lime to two parts"),
         ("a ratio of one to two", "1:2"),
         ("one part of slaked lime and ten parts of water", "1:10"),
+        ("0.5s", "0.5 s"),
         ("half past nine in the morning", "9:30 am"),
         ("a quarter past six in the evening", "6:15 pm"),
         ("three o'clock in the afternoon", "15:00"),

@@ -129,6 +129,7 @@ def test_a_name_with_another_number_or_letter_is_another_name(sentence: str, pas
         ("ROS2 nodes communicate with DDS.", "ROS 2 nodes communicate with DDS."),
         ("Hash it with SHA256.", "Hash it with SHA-256."),
         ("Python3 runs the script.", "Python 3.11 runs the script."),
+        ("Colcon replaces ROS1's catkin.", "Colcon replaces ROS1's catkin."),
         ("CO2 dissolves in water.", "CO₂ dissolves in water."),
         ("Vitamin C is found in fruit.", "In fruit vitamin c is found."),
         ("The chapter Ⅲ explains loops.", "Chapter 3 explains loops."),

@@ -258,7 +258,7 @@ class _Label:
 def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
     prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
     for at, token in enumerate(sentence.whole.tokens):
-        word = prose[token.start : token.end]
+        word = re.sub("['’]s$", "", prose[token.start : token.end])
         if at not in sentence.whole.counted and (_IS_MIXED.match(word) or any(map(_is_numeral, word))):
             yield _Label("", word)
     yield from (_Label(found[0][:-2], found[0][-1]) for found in _LETTER.finditer(prose))

@@ -236,8 +236,9 @@ def _digits(token: Token, *, is_money: bool) -> _Number | None:
     if isinstance(number, Fraction) and (is_factor or (written == "B" and number.denominator > 1)):
         return number * 10 ** (numerals.MULTIPLIERS | numerals.OF_MONEY)[suffix], 1, "", False
     if suffix in ("s", "'s"):
-        is_century = isinstance(number, Fraction) and number % 100 == 0 and number
-        return number, 1, CENTURY if is_century else DECADE, False
+        if not isinstance(number, Fraction) or number % 10:
+            return number, 1, _SECOND, False
+        return number, 1, DECADE if number % 100 or not number else CENTURY, False
     if suffix in ("", "x"):
         return number, 1, "", False
     unit = _ORDINAL if suffix in numerals.ORDINAL_SUFFIXES else unit_of(written)
