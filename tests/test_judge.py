@@ -156,7 +156,9 @@ async def test_a_heading_falls_with_what_the_judge_rejects_under_it() -> None:
 async def test_the_marker_below_a_table_stays_when_its_last_row_is_rejected() -> None:
     table = "| Name | Process |\n|---|---|\n| process | computes |\n| topic | bus |\n[1][2]"
     m = machine(table, says(True, False))
-    assert (await m.ask("What are node and topic?")).content.endswith(f"| process | computes |\n| {LEFT_OUT} | |\n[1]")
+    assert (await m.ask("What are node and topic?")).content.endswith(
+        f"| process | computes |\n| {LEFT_OUT} | |\n\nSource: [1]"
+    )
 
 
 async def test_an_item_is_judged_with_the_line_that_introduces_it() -> None:

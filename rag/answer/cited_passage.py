@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import check
+from rag.text.english import phrases
 from rag.text.english.speech_acts import Demand, asked, joined_tasks
 from rag.text.english.stopwords import LIGHT
 from rag.text.markup import addresses_in, same_address, written_addresses
@@ -22,6 +23,8 @@ _HOST: Final = re.compile(r"([\w-]+(?:\.[\w-]+)+(?::\d+)?)[/?#]")  # of an addre
 _LIST_SIGN: Final = re.compile(r"^(?:[>\s]*)(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,;:!()\[\]]")
 LONGEST_QUOTE: Final = 200  # code points
+_NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
+_INDEX_FILES: Final = ("index", "_index", "readme")
 ASKED_FOR: Final = "order: only an order, a task or a question says it"
 
 
@@ -255,3 +258,59 @@ def clip(text: str, start: int, end: int) -> Quote:
         end = space if space > start else start + LONGEST_QUOTE
     end = start + len(text[start:end].rstrip())
     return Quote(quote=text[start:end], start=start, end=end)
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """A name as words: "Ch. 02-install.md" is chapter, 2, install, md."""
+    found = _NAME_WORD.findall(re.sub(r"\\(.)", r"\1", name).casefold())
+    return tuple(phrases.SORTS_OF_PARTS.get(word, word.lstrip("0") or word) for word in found)
+
+
+def consists_of(words: tuple[str, ...], names: frozenset[tuple[str, ...]]) -> bool:
+    """Whether the words are some of the names, with words such as "the" and "section" before, between and behind them.
+
+    >>> consists_of(("chapter", "2", "section", "quick", "start"), frozenset({("chapter", "2"), ("quick", "start")}))
+    True
+    """
+    if words in names:
+        return True
+    ends = {0}  # where a name may end
+    for at in range(len(words)):
+        if at in ends:
+            ends |= {at + len(name) for name in names if words[at : at + len(name)] == name}
+            ends |= {at + 1} if words[at] in phrases.AROUND_NAMES else set()
+    return len(words) in ends and not phrases.AROUND_NAMES.issuperset(words)
+
+
+def names_of(passage: Passage) -> frozenset[tuple[str, ...]]:
+    """The names by which a citation may mean a passage, as words."""
+    return frozenset(filter(None, _names_of(passage)))
+
+
+def _names_of(passage: Passage) -> Iterator[tuple[str, ...]]:
+    """These names: titles, headings and chapter, without their numbers too; "Chapter 2"; its file."""
+    crumbs = passage.breadcrumb.split(" > ")
+    for title in (passage.title, passage.chapter or "", passage.heading, *crumbs):
+        yield name_words(title)
+        if numbered := phrases.NUMBERED_PART.match(title):
+            yield from _numbered_names(
+                numbered["sort"], numbered["number"] or numbered["count"], title[numbered.end() :]
+            )
+    for path in (passage.source_file_path, passage.url.partition("#")[0].partition("://")[2] or passage.url):
+        folder, _, file = path.rstrip("/").rpartition("/")
+        stem = file.rpartition(".")[0] or file
+        stem = folder.rpartition("/")[2] if stem.lower() in _INDEX_FILES and folder else stem
+        yield from map(name_words, (path, file, stem))
+        if numbered := phrases.NUMBERED_FILE.match(stem):
+            yield from _numbered_names("chapter", numbered["number"], stem[numbered.end() :])
+            yield name_words(file[numbered.end() :])
+    if passage.page_number is not None:
+        yield ("page", str(passage.page_number))
+
+
+def _numbered_names(sort: str | None, number: str, rest: str) -> Iterator[tuple[str, ...]]:
+    """The names that the number of a part gives: "4.1 Ownership" is "Chapter 4", "Section 4.1" and "Ownership"."""
+    yield name_words(rest)
+    numbers = name_words(number)
+    for one in name_words(sort) if sort else phrases.NUMBERED_SORTS:
+        yield from ((one, *numbers[:end]) for end in range(1, len(numbers) + 1))

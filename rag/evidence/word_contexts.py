@@ -18,7 +18,7 @@ from rag.evidence.quantity import readings
 from rag.text.english.numerals import SMALL
 from rag.text.english.units import named
 from rag.text.english.word_lists import PRONOUNS
-from rag.text.vocabulary import is_foreign, words_of_text
+from rag.text.vocabulary import is_foreign, is_spoken, words_of_text
 
 NUMBER_WEIGHT: Final = 0.8
 FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
@@ -60,7 +60,8 @@ class Sources:
     def __init__(self, passages: Sequence[str], above: str) -> None:
         self.texts = [read(text) for text in (*passages, above) if text]
         text = "\n".join(one.text for one in self.texts)
-        self._foreign, self._words = is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
+        self._words = words_of_text(text)
+        self._foreign = is_foreign(text, fewest=FOREIGN_WORDS) and is_spoken(text)
         self.known = frozenset(read(above).whole.places)
         self.lines: list[TextLine] = []
         self.homes: list[int] = []

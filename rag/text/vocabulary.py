@@ -48,6 +48,7 @@ _CODE: Final = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\]\([^)\n]*\)|^[ \t]*\|[^\n]*\|[ \t]*$|^[^|\n]*\|[^|\n]*\|[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
+_ACCENTED: Final = 0.02  # share of letters beyond ASCII by which a language other than English is told
 _FEWEST: Final = 3  # words, and letters of another script; fewer prove nothing
 _SHORT: Final = 6  # words of a sentence whose language is also told by the stop words of others
 _LONGEST: Final = 4000  # code points that are examined
@@ -120,7 +121,20 @@ def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int 
         return True
     # A few words of another language may all be names somewhere: "Der Roboter".
     strange = [word for word in words if word not in known]
-    return small == 0 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+    return (
+        small == 0 and told < 1 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+    )
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text with few English words is in another language: code and lists of Latin names are in none.
+
+    >>> is_spoken("Taraxacum officinale, Bellis perennis, Plantago major"), is_spoken("Ein Knoten ist ein Prozess.")
+    (False, True)
+    """
+    prose = _CODE.sub(" ", text[:_LONGEST])
+    accented = sum(letter.isalpha() and not letter.isascii() for letter in prose)
+    return accented > _ACCENTED * len(prose) or language_of(text) != ""
 
 
 @lru_cache(maxsize=64)
