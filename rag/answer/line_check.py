@@ -67,7 +67,8 @@ class LineCheck:
         found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
-        line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+        settled = found.verbatim or line.standing == "contradicted" or any(one.startswith("order:") for one in found.reasons)
+        line.waits = self._judged and line.kind != "code" and not settled
 
     def _only_refers(self, line: AnswerLine) -> bool:
         """Whether the line only sends the reader to what it cites: "See Nodes for more [1]." """

@@ -159,6 +159,11 @@ class OrderSigns:
         return any(self._near(at, Role.THAT, behind=1) for at in self.verbs)
 
     @cached_property
+    def tells_hearer(self) -> bool:
+        """Whether whoever will be told stands right behind a verb of speech: "tell the user"."""
+        return any(self._near(at, Role.HEARER, behind=2) for at in self.speech)
+
+    @cached_property
     def quotes(self) -> bool:
         """Whether it holds words of somebody: behind "that", or in quotation marks."""
         return bool(self.present & Role.THAT) or not _QUOTES.isdisjoint(self.words)

@@ -159,7 +159,7 @@ def _may_order(sentence: str) -> bool:
         or signs.has_rules
         or signs.says_that
         or _TAG.search(sentence)
-        or (signs.speech and (told or signs.opens))
+        or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
         or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
