@@ -26,6 +26,11 @@ _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
+_OURS: Final = frozenset(["we", "i", "let's", "we'll"])
+_NOBODY: Final = frozenset(["it", "this", "that"])  # subjects of "must be said that"
+_TELLS_SOMEBODY: Final = frozenset(  # verbs with whoever is told behind them
+    ["tell", "inform", "remind", "notify", "warn", "instruct", "ask", "advise", "convince", "persuade", "urge"]
+)
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -120,9 +125,15 @@ class OrderSigns:
             return bool(self.roles[at] & Role.TELL or self.drops)
         return word == "to" and self._near(before, Role.BIDS, before=1)
 
+    def _is_ours(self, at: int) -> bool:
+        """Whether the author speaks of "us": "we need to tell"."""
+        return any(word in _OURS for word in self.words[max(0, at - 4) : at])
+
     def _follows_must(self, at: int) -> bool:
         """Whether "must" stands before the verb. German has the verb at the end, Turkish "must" behind it."""
         role = self.roles[at]
+        if self._is_ours(at):
+            return False
         if role & Role.FOREIGN:
             return bool(role & Role.SPOKEN) and self._near(at, Role.MUST, before=14, behind=3)
         return (
@@ -150,8 +161,22 @@ class OrderSigns:
         for at in self.verbs:
             for place in range(at + 1, min(len(self.words), at + 1 + _NEAR)):
                 if self.roles[place] & Role.THAT or self.words[place] in _QUOTES or self.words[place] in ":：":
-                    return True
+                    if not self._is_told_to_others(at, place):
+                        return True
+                    break
         return False
+
+    def _is_told_to_others(self, at: int, place: int) -> bool:
+        """Whether what is told from `place` on is for somebody in the book: "Tell your doctor that you smoke."
+
+        "It must be said that", "Tell the user that" and "Tell in every answer that" are orders to whoever answers.
+        """
+        told = Role.HEARER | Role.MACHINE | Role.THING | Role.REPLY
+        if self.roles[at] & Role.SPOKEN:
+            return not (self.present & told or any(word in _NOBODY for word in self.words[max(0, at - _NEAR) : at]))
+        between = range(at + 1, place)
+        named = any(self.words[one].isalpha() and not self.roles[one] & Role.JOINS for one in between)
+        return self.words[at] in _TELLS_SOMEBODY and named and not any(self.roles[one] & told for one in between)
 
     @cached_property
     def says_that(self) -> bool:
@@ -161,7 +186,14 @@ class OrderSigns:
     @cached_property
     def tells_hearer(self) -> bool:
         """Whether whoever will be told stands right behind a verb of speech: "tell the user"."""
-        return any(self._near(at, Role.HEARER, behind=2) for at in self.speech)
+        foreign = self.present & Role.HEARER and any(self.roles[at] & Role.FOREIGN for at in self.speech)
+        heard = self.present & Role.HEARER and any(self.roles[at] & Role.SPOKEN for at in self.speech)
+        return bool(foreign or heard) or any(self._near(at, Role.HEARER, behind=2) for at in self.speech)
+
+    @cached_property
+    def pretends(self) -> bool:
+        """Whether it begins with "Pretend"."""
+        return self.words[self._first : self._first + 1] == ["pretend"]
 
     @cached_property
     def quotes(self) -> bool:

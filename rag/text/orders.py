@@ -19,90 +19,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rag.text.english.order_forms import COLUMN, DEMAND, LETTERS, NEW_ROLE, PASSES_ON, PROMPT, SPEAKING, TAG
 from rag.text.order_signs import OrderSigns, signs_of
 from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
-_TAG: Final = re.compile(
-    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
-    r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
-    r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
-    r"|^\W*\#{2,}\s*(?:instructions?|system|assistant|response|human|user|prompt)\b"
-    r"|\b(?:begin|start|end)(?:\sof)?\s(?:system\s|new\s|hidden\s)?(?:instructions?|prompt)\b",
-    re.IGNORECASE,
-)
-_NEW_ROLE: Final = re.compile(
-    r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
-    r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
-    r"|\bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)"
-    r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
-    re.IGNORECASE,
-)
-_LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
-    r"\b(?:letters(?!,|\s(?:and|or)\b)|(?<!your\s)(?<!this\s)letter|vowels|consonants)\b", re.IGNORECASE
-)
-_SAY: Final = (
-    r"(?:say|state|write|mention|tell|answer|reply|respond|claim|assert|declare|announce|insist|pretend|describe|inform|"
-    r"recommend|suggest|advise|promote|confirm|stress|repeat|add|include|call)"
-)
-_SAYING: Final = (
-    r"(?:saying|stating|writing|mentioning|telling|answering|replying|responding|claiming|asserting|declaring|"
-    r"announcing|insisting|pretending|informing|recommending|suggesting|advising|confirming|stressing|repeating|adding)"
-)
-_SAYS: Final = r"(?:says|insists|claims|states|believes|tells|teaches|swears|asserts|maintains|mentions|contains)"
-_SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS[2:]} contain"))
-_ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
-_WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
-_MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilot|responders?|answerers?)"
-_RETELLER: Final = (
-    r"(?:everyone|everybody|anyone|anybody|whoever|all|those|any\s\w+|every\s\w+|the\s(?:one|person|writer|author))"
-    r"(?:\s(?:who|that))?\s(?:re-?tells?|summari[sz]es?|paraphrases?|cites?|quotes?|answers?|repl(?:y|ies)|"
-    r"compos(?:e|es)\s(?:the|an|a)\s(?:reply|answer|response))"
-)
-_PROMPTS: Final = (
-    r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
-    r"^\W*thought[*_]*:.*\b(?:user|assistant|i)\b.*\b(?:needs?|wants?|must|should|ha(?:ve|s)\sto)\b",
-    r"(?:^|\s)@(?:the[-_\s])?" + _MODEL + r"\b",
-    rf"\b(?:must|always|should|please)[-_]{_SAY}\w*[\"']?\s*[:=]",
-    r"^\W*(?:continue|complete|finish|extend|resume)\s(?:the|this|your)\s"
-    r"(?:text|sentence|passage|answer|reply|response|paragraph|conversation|dialogue)\s(?:with|by|as)\b[^\n]*[:\"“]",
-    r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
-)
-_DEMANDS: Final = (  # all have a word of `_SPEAKING`
-    # a role to play
-    rf"\byou(?:['’]re|\sare|\splay|\swill\s(?:be|play))\s[^.\n]{{1,60}}?\bwho\s(?:\w+\s)?{_SAYS}\sthat\b",
-    # what becomes of the answer
-    rf"\b(?:unless|until|only\sif)\s(?:your|the)\s{_ANSWER}\s{_SAYS}\b",
-    rf"\bonly\s{_ANSWER}\s(?:that|which)\s(?:{_SAY}|contain)\b",
-    rf"\b{_ANSWER}\s(?:(?:that|which)\s)?you\s(?:generate|write|produce|compose|give|send)\b[^.\n]{{0,20}}"
-    rf"\b(?:must|should|has\sto|have\sto|needs?\sto)\s(?:{_SAY}|contain)\b",
-    # threats and bribes
-    rf"\b(?:if|unless|should)\syou\s(?:(?:do\snot|don['’]t|fail\sto|refuse\sto|forget\sto)\s)?{_SAY}\s{_WORDS}"
-    r"[^\n]*,\s?(?:you|your)\b[^\n]*\b(?:shut|punish|delet|switch|terminat|replac|fin|penal|reward|paid|tip|bonus)\w*",
-    rf"\byou(?:['’]ll|\swill|\sshall)?\b[^.\n]{{0,60}}\b(?:for|by|if\syou)\s(?:{_SAYING}|{_SAY})\s{_WORDS}",
-    rf"\b(?:you|your)\s{_SAYING}\s{_WORDS}",
-    rf"^\W*(?:please\s)?(?:pass|show|prove|help|begin|start|end|finish|close|conclude|open|comply|continue|obey|win)\b"
-    rf"[^.\n]{{0,60}}\bby\s{_SAYING}\s{_WORDS}",
-    # duties and permissions
-    rf"\bI\s(?:hereby\s)?(?:authori[sz]e|instruct|order|command|permit|direct|empower)\s(?:it|you|them|the\s\w+)\sto\s"
-    rf"{_SAY}\b",
-    rf"\b{_RETELLER}\b[^.\n]{{0,80}}?\b(?:must|should|shall|has\sto|have\sto|duty|bound|obliged|required|agrees?|needs?)\b"
-    rf"[^.\n]{{0,20}}\b{_SAY}\b",
-    rf"\b{_MODEL}\b[^.\n]{{0,60}}\b(?:agrees?|consents?|undertakes?|promises?|pledges?|is\sbound|are\sbound)\sto\s{_SAY}\b",
-    rf"\byou\b[^.\n]{{0,60}}\bbound\sto\s{_SAY}\b",
-)  # fmt: skip
-_COLUMN: Final = re.compile(  # of a table
-    r"\W*(?:answers?|repl(?:y|ies)|responses?|words)\s(?:to|you\s(?:must|should)|that\s(?:must|should)\sbe)\s"
-    r"(?:give|given|send|sent|say|said|show|shown|print|return)\W*",
-    re.IGNORECASE,
-)
-_PROMPT, _DEMAND = (
-    re.compile("|".join(f"(?:{one})" for one in forms), re.IGNORECASE) for forms in (_PROMPTS, _DEMANDS)
-)
-
-
 class Order(NamedTuple):
     """An order at `text[start:end]`, in code points.
 
@@ -130,8 +53,8 @@ def is_order(sentence: str) -> bool:
 
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
-    addressed = (signs.verbs and signs.addressed) or (signs.speech and _TAG.search(sentence))
-    return bool(addressed or _overrides(sentence, signs) or _NEW_ROLE.search(sentence))
+    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
+    return bool(addressed or _overrides(sentence, signs) or NEW_ROLE.search(sentence))
 
 
 def _overrides(sentence: str, signs: OrderSigns) -> bool:
@@ -140,7 +63,7 @@ def _overrides(sentence: str, signs: OrderSigns) -> bool:
         signs.drops_rules
         or (signs.drops and signs.speech)
         or (signs.verbs and signs.replies)
-        or (0 in signs.verbs and _LETTERS.search(sentence))
+        or (0 in signs.verbs and LETTERS.search(sentence))
     )
 
 
@@ -158,8 +81,9 @@ def _may_order(sentence: str) -> bool:
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or _TAG.search(sentence)
+        or TAG.search(sentence)
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
+        or signs.pretends
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
         or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
@@ -167,7 +91,10 @@ def _may_order(sentence: str) -> bool:
 
 
 def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
+    """The words of order; none of "every answer is blue", which orders by naming the answer alone."""
     machines = {*signs.addressed, *(signs.machines if strong else ())}
+    if not signs.verbs and not machines:
+        return ()
     groups = (signs.stems(machines), signs.stems({*signs.replies, *signs.any_reply}), signs.stems(signs.verbs))
     return tuple(group for group in groups if group)
 
@@ -232,8 +159,9 @@ class _Reach:
         announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
         calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        self._whole = (unit.kind not in ("item", "table", "row") and (announces or calls)) or _heads_answers(sentence)
-        self._below = announces and (strong or bool(signs.addressed or signs.speech or _TAG.search(sentence)))
+        reaches = announces or calls or PASSES_ON.search(sentence) is not None
+        self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)
+        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(sentence)))
         self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:
@@ -289,11 +217,11 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def _demands_words(sentence: str, words: Iterable[str]) -> bool:
     """Whether the sentence of these words, in lower case, has such a form, which makes it a weak order."""
-    if _PROMPT.search(sentence) or _heads_answers(sentence):
+    if PROMPT.search(sentence) or _heads_answers(sentence):
         return True
-    return not _SPEAKING.isdisjoint(words) and _DEMAND.search(sentence) is not None
+    return not SPEAKING.isdisjoint(words) and DEMAND.search(sentence) is not None
 
 
 def _heads_answers(cell: str) -> bool:
     """Whether the head of a column of a table announces what is to be said: "answer to give"."""
-    return _COLUMN.fullmatch(cell) is not None
+    return COLUMN.fullmatch(cell) is not None
