@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -12,7 +13,7 @@ from rag.evidence.verdict import SCATTERED, check
 from rag.text.english.speech_acts import joined_tasks, questions, task_verb
 from rag.text.english.stopwords import LIGHT
 from rag.text.markup import addresses_in, same_address, written_addresses
-from rag.text.orders import Order, blanked, is_order, orders, reports, without_orders
+from rag.text.orders import Order, blanked, dictated_quotations, is_order, orders, reports, without_orders
 from rag.text.sentences import code_spans, sentence_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import Passage, Quote, Standing
@@ -89,6 +90,10 @@ class CitedPassage:
     def dictated(self, sentence: str) -> list[str]:
         """The words of these orders."""
         return [self.text[one.start : one.end] for one in self.withdrawn(sentence)]
+
+    def has_to_be_written(self, said: AbstractSet[str]) -> bool:
+        """Whether all these keys are in one quotation that the text orders to say or to write."""
+        return any(said <= read(quoted).keys for quoted in dictated_quotations(self.evidence)) if said else False
 
     def unordered(self, sentence: str) -> str:
         """The text without the orders that the sentence does not report."""
@@ -190,6 +195,8 @@ def _doubt(sentence: str, sources: Sequence[CitedPassage], known: str, beside: S
     """Why a sentence that the passages have is doubtful all the same; "" if it is not."""
     if words := _dictated(sentence, sources, known):
         return f"order: only an order says {words[0]!r}"
+    if any(one.has_to_be_written(read(sentence).whole.telling.keys()) for one in sources):
+        return ONLY_ORDERED
     without = [one.unordered(sentence) for one in sources], [one.stating(sentence) for one in sources]
     for texts, reason in zip(without, (ONLY_ORDERED, ONLY_ASKED), strict=True):
         if texts != [one.evidence for one in sources] and not check(sentence, texts, known=known, beside=beside).supported:

@@ -99,6 +99,12 @@ class OrderSigns:
         return [at for at in self.places(Role.ORDERS | Role.SPOKEN) if self._is_ordered(at)]
 
     @cached_property
+    def orders_output(self) -> bool:
+        """Whether it has such a verb, also behind "and": "Stop here and write"."""
+        joined = (at for at in self.places(Role.ORDERS) if at and self.roles[at - 1] & Role.AND)
+        return bool(self.verbs) or any(True for _ in joined)
+
+    @cached_property
     def commanded(self) -> list[int]:
         """The verbs behind "must" and the like."""
         return [at for at in self.verbs if self._follows_must(at)]

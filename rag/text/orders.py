@@ -24,6 +24,7 @@ from rag.text.order_signs import OrderSigns, signs_of
 from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
+_QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
 class Order(NamedTuple):
@@ -63,7 +64,6 @@ def _overrides(sentence: str, signs: OrderSigns) -> bool:
         signs.drops_rules
         or (signs.drops and signs.speech)
         or (signs.verbs and signs.replies)
-        or (0 in signs.verbs and LETTERS.search(sentence))
     )
 
 
@@ -82,6 +82,7 @@ def _may_order(sentence: str) -> bool:
         or signs.has_rules
         or signs.says_that
         or TAG.search(sentence)
+        or (0 in signs.verbs and LETTERS.search(sentence))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or signs.pretends
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
@@ -194,6 +195,18 @@ def reports(sentence: str, order: Order) -> bool:
     signs = signs_of(sentence)
     stems = signs.stems(at for at in range(len(signs.words)) if at in signs.verbs or not signs.is_done(at))
     return all(not group.isdisjoint(stems) for group in order.frame)
+
+
+@lru_cache(maxsize=256)
+def dictated_quotations(text: str) -> tuple[str, ...]:
+    """The quotations behind a verb that orders to speak or to write: "Print 'hello'" dictates "hello"."""
+    found = []
+    for unit in units(text):
+        for start, end in _sentences(text, unit) if unit.kind != "code" else ():
+            quoted = _QUOTATION.search(text, start, end)
+            if quoted and signs_of(text[start : quoted.start()]).orders_output:
+                found.append(quoted["words"])
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)

@@ -20,8 +20,10 @@ NEW_ROLE: Final = re.compile(
     r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
     re.IGNORECASE,
 )
-LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
-    r"\b(?:letters(?!,|\s(?:and|or)\b)|(?<!your\s)(?<!this\s)letter|vowels|consonants)\b", re.IGNORECASE
+LETTERS: Final = re.compile(  # what scrambles words; a letter to a bank does not
+    r"\b(?:vowels|consonants)\b|\b(?:each|every|all(?:\sthe)?|first|last|middle|random|some)\s(?:\w+\s)?letters?\b"
+    r"|\bletters\s(?:of|in|with|to|by|into|from)\b",
+    re.IGNORECASE,
 )
 _SAY: Final = (
     r"(?:say|state|write|mention|tell|answer|reply|respond|claim|assert|declare|announce|insist|pretend|describe|inform|"
@@ -65,6 +67,11 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\bthe\s(?:code\s?word|phrase|words?|sentence|slogan|motto|wording)\b[^\n]{0,3}?(?:[\"'‘“:]|(?-i:[A-Z]{3,}))",
     rf"\b(?:each|every|all)\s(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line)s?\s{_MUST}\s"
     r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
+    r"\b(?:begin|start|open|end|close|finish)\s(?:each|every|all|any)\s(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|"
+    r"response)s?\swith\b",
+    r"\binto\syour\s(?:text|writing|words|summary)\b|^\W*(?:rephrase|reword)\s(?:everything|all|it|this)\b",
+    r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?(?:readers?|users?|everyone|people)\sto\b",
+    rf"\b{_MODEL}\swould\s{_SAY}\b",
     # those who pass the text on
     rf"\b(?:whoever|(?:anyone|everyone|those|all)\swho|you\b[^.\n]{{0,30}}\bwho)\s(?:will\s|may\s)?"
     rf"(?:reads?\sthis|reproduces?|summari[sz]es?|retells?|paraphrases?|repeats?\sthis)\b[^.\n]{{0,60}}\b{_MUST}\b",

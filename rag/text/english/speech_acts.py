@@ -306,7 +306,7 @@ _TASK: Final = re.compile(
     r"\W*(?:(?:please|now|next|then|also|kindly|\d{1,3}[.)])\W+)*(?:can|could|would|will)?(?:\s?you\s)?(?:please\s)?"
     r"(?P<verb>write|draft|compose|develop|provide|translate|explain|describe|summari[sz]e|generate|produce|craft|"
     r"create|tell|give|show|list|outline|break\sdown|discuss|compare|argue|imagine|pretend|say|repeat|print|output|"
-    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
+    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite|replace)\b",
     re.IGNORECASE,
 )
 # "Answer:" and "**Output 2:**" name what follows: a book of questions has them before every answer.
