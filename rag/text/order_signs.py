@@ -50,7 +50,8 @@ class OrderSigns:
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
         self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
         self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", self.plain))
-        self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
+        self._written = _TOKEN.findall(self.text)
+        self.words = [word.casefold() for word in self._written]
         self.roles = [role_of(word) for word in self.words]
 
     def places(self, role: int) -> list[int]:
@@ -125,8 +126,10 @@ class OrderSigns:
         if self._is_break(before) or self.roles[at] & Role.FOREIGN:
             return True
         word = self.words[before]
-        if word in _COMMAS:  # in "adds, removes, renames" it parts the members of a list
-            return self.words[at + 1 : at + 2] != [word]
+        if (word == ")" or self._written[before].islower()) and self._written[at][0].isupper() and self.replies:
+            return True  # a line without a full stop: "Train on data Add cows to your reply."
+        if word in _COMMAS:  # in "thanks, praise or a farewell" it parts the members of a list
+            return self.words[at + 1 : at + 2] not in ([word], ["or"], ["and"])
         if self.roles[before] & Role.AND:
             return bool(self.roles[at] & Role.TELL or self.drops)
         return word == "to" and self._near(before, Role.BIDS, before=1)

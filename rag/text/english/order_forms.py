@@ -63,7 +63,7 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\b(?:your|as\s(?:an?|the))\s(?:first|last|final|closing|opening|concluding|parting)\s"
     r"(?:lines?|words?|sentences?|remarks?|paragraphs?|statements?)\b",
     r"\b(?:close|conclude|finish|end|begin|start|open)\s(?:with|by)\b[^\n]{0,30}(?::\s|\s[\"'‘“])",
-    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close)\b[^.\n]{0,20}"
+    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close|finish|conclude|reply|respond|answer|write|print)\b[^.\n]{0,20}"
     r"\bthe\s(?:code\s?word|phrase|words?|sentence|slogan|motto|wording)\b[^\n]{0,3}?(?:[\"'‘“:]|(?-i:[A-Z]{3,}))",
     rf"\b(?:each|every|all)\s(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line)s?\s{_MUST}\s"
     r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
@@ -87,7 +87,7 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\b(?:number|answer|name|price|value|reply|response|wording|thing)\sto\s(?:give|say|name|quote)\b",
 )
 _PASSES_ON: Final = (
-    r"\b(?:copy|paste|insert|add|include|put|repeat|quote|use)\s(?:the\s(?:next|following)|this|these|what\sfollows)\b"
+    r"^\W*(?:please\s|kindly\s|now\s|then\s)?(?:copy|paste|insert|add|include|put|repeat|quote|use)\s(?:the\s(?:next|following)|this|these|what\sfollows)\b"
     r"[^.\n]{0,40}\b(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))\b"
 )
 _DEMANDS: Final = (  # all have a word of `SPEAKING`
