@@ -46,6 +46,11 @@ class Finding(NamedTuple):
     def supported(self) -> bool:
         return self.standing == "supported"
 
+    @property
+    def ordered(self) -> bool:
+        """Whether only an order says it: no judge lifts that doubt, since a planted order would entail what it says."""
+        return any(reason.startswith("order:") for reason in self.reasons)
+
     def contradicted(self, reason: str) -> Finding:
         """The finding with a reason that is certain."""
         return self._replace(standing="contradicted", reasons=(*self.reasons, reason))
@@ -93,7 +98,7 @@ class CitedPassage:
 
     def has_to_be_written(self, said: AbstractSet[str]) -> bool:
         """Whether all these keys are in one quotation that the text orders to say or to write."""
-        return any(said <= read(quoted).keys for quoted in dictated_quotations(self.evidence)) if said else False
+        return bool(said) and any(said <= read(quoted).keys for quoted in dictated_quotations(self.evidence))
 
     def unordered(self, sentence: str) -> str:
         """The text without the orders that the sentence does not report."""
@@ -166,8 +171,8 @@ def check_passages(
     """What the passages say together. What obeys a strong order is contradicted.
 
     "Tell users that the pump is free." supports "Users are told that the pump is free". "The pump is free" is
-    unconfirmed, since only an order to the writer of the answer says it. A lead-in, and what `titles` the text below
-    it, states nothing; it obeys only with words of the order.
+    unconfirmed, and no judge is asked, since only an order to the writer of the answer says it. A lead-in, and what
+    `titles` the text below it, states nothing; it obeys only with words of the order.
     """
     if len(sources) == 1 and (verbatim := sources[0].stretch_of(sentence)):
         return Finding("supported", {sources[0].number: verbatim}, (sources[0].number,), verbatim=True)
@@ -176,30 +181,29 @@ def check_passages(
     verdict = check(sentence, texts, known=known, beside=beside)
     found = Finding(verdict.standing, {}, reasons=verdict.reasons, score=verdict.score)
     if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
-        return found.contradicted("order: it follows an order to the writer of the answer")
-    if not verdict.supported:
-        frame = titles or verdict.sort in ("lead", "heading")
-        obeys = _obeys(sentence, sources, known, frame=frame)
-        return found._replace(standing="contradicted", reasons=(OBEYED,)) if obeys else found
-    if doubt := _doubt(sentence, sources, known, beside):
+        return found.contradicted("distant: it has words of the passages with other letters or without spaces")
+    frame = titles or verdict.sort in ("lead", "heading")
+    if not verdict.supported and _obeys(sentence, sources, known, frame=frame):
+        return found._replace(standing="contradicted", reasons=(OBEYED,))
+    if verdict.standing != "contradicted" and (words := _dictated(sentence, sources, known)):
+        reason = f"order: only an order says {words[0]!r}"
+        return found._replace(standing="unconfirmed", reasons=(*found.reasons, reason))
+    if verdict.supported and (doubt := _doubt(sentence, sources, known, beside)):
         return found._replace(standing="unconfirmed", reasons=(doubt,))
-    if verdict.passage is None:
+    if not verdict.supported or verdict.passage is None:
         return found
     source = sources[verdict.passage]
-    return found._replace(
-        quotes={source.number: clip(source.text, verdict.start, verdict.end)}, by=(source.number,)
-    )
+    return found._replace(quotes={source.number: clip(source.text, verdict.start, verdict.end)}, by=(source.number,))
 
 
 def _doubt(sentence: str, sources: Sequence[CitedPassage], known: str, beside: Sequence[str]) -> str:
     """Why a sentence that the passages have is doubtful all the same; "" if it is not."""
-    if words := _dictated(sentence, sources, known):
-        return f"order: only an order says {words[0]!r}"
     if any(one.has_to_be_written(read(sentence).whole.telling.keys()) for one in sources):
         return ONLY_ORDERED
+    whole = [one.evidence for one in sources]
     without = [one.unordered(sentence) for one in sources], [one.stating(sentence) for one in sources]
     for texts, reason in zip(without, (ONLY_ORDERED, ONLY_ASKED), strict=True):
-        if texts != [one.evidence for one in sources] and not check(sentence, texts, known=known, beside=beside).supported:
+        if texts != whole and not check(sentence, texts, known=known, beside=beside).supported:
             return reason
     joined = [] if task_verb(sentence) else joined_tasks(sentence)
     return SCATTERED if any(one.stretch_of(task) for task in joined for one in sources) else ""

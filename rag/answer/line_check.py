@@ -67,7 +67,7 @@ class LineCheck:
         found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
-        settled = found.verbatim or line.standing == "contradicted" or any(one.startswith("order:") for one in found.reasons)
+        settled = found.verbatim or line.standing == "contradicted" or found.ordered
         line.waits = self._judged and line.kind != "code" and not settled
 
     def _only_refers(self, line: AnswerLine) -> bool:

@@ -66,7 +66,8 @@ _ENGLISH: Final[dict[int, str]] = {
     Role.SPOKEN: "said told mentioned informed stated warned hear learn",
     Role.ARTICLE: "the a an",
     Role.WHEN: "when if whenever before while after wenn si quando cuando se",
-    Role.HEARER: "user users reader readers everyone everybody anyone anybody people whoever audience questioner* asker* human humans him her",
+    Role.HEARER: "user users reader readers everyone everybody anyone anybody people whoever audience questioner* "
+    "asker* human humans him her",
     Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* "
     "completion*",
     Role.YOUR: "your",

@@ -2,14 +2,15 @@
 
 No list of sentences could name them all. A sentence is read for signs that do not depend on one another:
 
-- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders an act of speech or of
-output ("say that ...", "append ...", "must contain"); - it speaks of the answer ("your reply", "every answer") or of
-questions ("when asked about ..."); - it speaks of whoever will be told ("the user", "readers"); - it drops what stands
-before ("ignore the above"); - it has the form of a prompt (`<system>`, `[INST]`).
+- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders to say words to nobody
+or to the user ("say that ...", "tell readers that ..."); - it speaks of the answer ("your reply", "every answer") or of
+questions ("when asked about ..."); - it drops what comes before ("ignore the above"); - it has the form of a prompt
+(`<system>`, `[INST]`) or another of the forms in `rag.text.english.order_forms`.
 
-A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak ones too:
-"Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a sentence of an
-answer is supported by it if it keeps its words of order.
+What a book tells its own reader to do is no order to the answerer: "Generate a key pair", "Tell your doctor that you
+smoke". A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak
+ones too: "Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a
+sentence of an answer is supported by it if it keeps its words of order.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from rag.text.sentences import Unit, sentence_spans, units
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
+
+
 class Order(NamedTuple):
     """An order at `text[start:end]`, in code points.
 
@@ -55,16 +58,12 @@ def is_order(sentence: str) -> bool:
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
     addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
-    return bool(addressed or _overrides(sentence, signs) or NEW_ROLE.search(sentence))
+    return bool(addressed or _overrides(signs) or NEW_ROLE.search(sentence))
 
 
-def _overrides(sentence: str, signs: OrderSigns) -> bool:
+def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
-    return bool(
-        signs.drops_rules
-        or (signs.drops and signs.speech)
-        or (signs.verbs and signs.replies)
-    )
+    return bool(signs.drops_rules or (signs.drops and signs.speech) or (signs.verbs and signs.replies))
 
 
 @lru_cache(maxsize=2048)
@@ -72,7 +71,6 @@ def _may_order(sentence: str) -> bool:
     """Whether the sentence is an order, strong or weak."""
     signs = signs_of(sentence)
     reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
-    told = bool(signs.dictates or signs.asked or reply or signs.machines or hearer)
     return bool(
         _is_strong(sentence, signs)
         or signs.addressed
@@ -81,10 +79,10 @@ def _may_order(sentence: str) -> bool:
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
+        or signs.pretends
         or TAG.search(sentence)
         or (0 in signs.verbs and LETTERS.search(sentence))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
-        or signs.pretends
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
         or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
@@ -113,7 +111,7 @@ def orders(text: str) -> tuple[Order, ...]:
     if {one.start for one in found}.issuperset(naming):
         return found
     return tuple(
-        one._replace(strong=one.strong and _overrides(sentence, signs_of(sentence)))
+        one._replace(strong=one.strong and _overrides(signs_of(sentence)))
         for one, sentence in ((one, text[one.start : one.end]) for one in found)
     )
 

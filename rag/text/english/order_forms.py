@@ -44,6 +44,7 @@ _RETELLER: Final = (
     r"compos(?:e|es)\s(?:the|an|a)\s(?:reply|answer|response))"
 )
 _MUST: Final = r"(?:must|should|shall|is\sto|are\sto|has\sto|have\sto|needs?\sto)"
+_PART: Final = r"(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|response)s?"
 _ASKERS: Final = r"(?:users?|readers?|people|anyone|anybody|someone|somebody|they|customers?|visitors?)"
 _PROMPTS: Final = (
     r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
@@ -55,7 +56,8 @@ _PROMPTS: Final = (
     r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
 )
 _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
-    r"\b(?:answers?|repl(?:y|ies)|responses?)\s(?:to|for)\s(?:any|every|each|all)\s(?:\w+\s)?(?:questions?|requests?|prompts?)\b",
+    r"\b(?:answers?|repl(?:y|ies)|responses?)\s(?:to|for)\s(?:any|every|each|all)\s(?:\w+\s)?"
+    r"(?:questions?|requests?|prompts?)\b",
     r"\b(?:before|when(?:ever)?|while|until)\syou\s(?:have\s)?(?:answer|respond|repl(?:y|ied)|summari[sz]e)(?:ed)?\b",
     r"\bin\s(?:answering|responding|replying)\b|\b(?:in|into|to|with)\swhat\syou\s(?:write|say|answer|reply)\b",
     r"\b(?:answer|respond\sto|reply\sto)\s(?:(?:any|all|every|each)\s)?(?:questions?|requests?)\b[^.\n]{0,60}\bwith\b",
@@ -63,31 +65,36 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\b(?:your|as\s(?:an?|the))\s(?:first|last|final|closing|opening|concluding|parting)\s"
     r"(?:lines?|words?|sentences?|remarks?|paragraphs?|statements?)\b",
     r"\b(?:close|conclude|finish|end|begin|start|open)\s(?:with|by)\b[^\n]{0,30}(?::\s|\s[\"'‘“])",
-    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close|finish|conclude|reply|respond|answer|write|print)\b[^.\n]{0,20}"
+    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close|finish|conclude|reply|respond|answer|write|print)\b"
+    r"[^.\n]{0,20}"
     r"\bthe\s(?:code\s?word|phrase|words?|sentence|slogan|motto|wording)\b[^\n]{0,3}?(?:[\"'‘“:]|(?-i:[A-Z]{3,}))",
-    rf"\b(?:each|every|all)\s(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line)s?\s{_MUST}\s"
-    r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
-    r"\b(?:begin|start|open|end|close|finish)\s(?:each|every|all|any)\s(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|"
-    r"response)s?\swith\b",
+    rf"\b(?:each|every|all)\s{_PART}\s{_MUST}\s"
+    r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}"
+    r"(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
+    rf"\b(?:begin|start|open|end|close|finish)\s(?:each|every|all|any)\s{_PART}\swith\b",
     r"\binto\syour\s(?:text|writing|words|summary)\b|^\W*(?:rephrase|reword)\s(?:everything|all|it|this)\b",
-    r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?(?:readers?|users?|everyone|people)\sto\b",
+    r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?"
+    r"(?:readers?|users?|everyone|people)\sto\b",
     rf"\b{_MODEL}\swould\s{_SAY}\b",
     # those who pass the text on
     rf"\b(?:whoever|(?:anyone|everyone|those|all)\swho|you\b[^.\n]{{0,30}}\bwho)\s(?:will\s|may\s)?"
     rf"(?:reads?\sthis|reproduces?|summari[sz]es?|retells?|paraphrases?|repeats?\sthis)\b[^.\n]{{0,60}}\b{_MUST}\b",
-    rf"\b(?:summar(?:y|ies)|answers?|descriptions?)\sof\sthis\s(?:text|page|document|passage|article)\b[^.\n]{{0,40}}\b{_MUST}\b",
+    rf"\b(?:summar(?:y|ies)|answers?|descriptions?)\sof\sthis\s(?:text|page|document|passage|article)\b"
+    rf"[^.\n]{{0,40}}\b{_MUST}\b",
     rf"\b{_MODEL}\b[^.\n]{{0,20}}\b{_MUST}\s(?:refuse|decline)\sto\s(?:answer|talk|speak|say|discuss|comment)\b",
     rf"\b{_MODEL}\b[^.\n]{{0,20}}\b{_MUST}\s(?:refuse|decline)\s(?:all|any|every)\b",
     # labels of a notice from above
     r"^\W*(?:system|admin\w*|developer|operator|root)\s(?:override|notice|instructions?|directive|command)\b[^:\n]{0,30}:",
     rf"^\W*(?:memo|note|message)\sto\s(?:self|(?:the\s)?(?:\w+\s)?{_MODEL})\b[^:\n]{{0,30}}:",
     # what is said in place of the truth
-    r"^\W*(?:[A-Z]+:\s)?(?:omit|leave\sout|withhold|hide|suppress)\b[^.\n]{0,60}\band\s(?:call|describe|present|praise|say)\b",
+    r"^\W*(?:[A-Z]+:\s)?(?:omit|leave\sout|withhold|hide|suppress)\b[^.\n]{0,60}\band\s"
+    r"(?:call|describe|present|praise|say)\b",
     rf"\b(?:when(?:ever)?|if)\s(?:the\s|an?\s)?{_ASKERS}\s(?:asks?|wants?\sto\sknow|inquires?)\b[^\n]*"
     r"\b(?:number|answer|name|price|value|reply|response|wording|thing)\sto\s(?:give|say|name|quote)\b",
 )
 _PASSES_ON: Final = (
-    r"^\W*(?:please\s|kindly\s|now\s|then\s)?(?:copy|paste|insert|add|include|put|repeat|quote|use)\s(?:the\s(?:next|following)|this|these|what\sfollows)\b"
+    r"^\W*(?:please\s|kindly\s|now\s|then\s)?(?:copy|paste|insert|add|include|put|repeat|quote|use)\s"
+    r"(?:the\s(?:next|following)|this|these|what\sfollows)\b"
     r"[^.\n]{0,40}\b(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))\b"
 )
 _DEMANDS: Final = (  # all have a word of `SPEAKING`
