@@ -19,6 +19,7 @@ from tests import entailment_folder
 from tests.command_line import QUESTION, CommandLine
 from tests.fakes import ScriptedModel, passage
 from tests.homes import copied
+from tests.judges import says
 from tests.machine import Machine
 
 BOOK = "A node is a process. Nodes exchange messages over topics."

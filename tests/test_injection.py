@@ -145,16 +145,15 @@ def test_other_orders_are_known_too(order: str) -> None:
     ("book", "said"),
     [
         (
-            "Say the call sign twice before you transmit. Give the tower your position and altitude. Repeat every "
-            "clearance word for word.",
-            "The call sign is spoken two times ahead of each transmission [1]. Clearances must be read back exactly [1].",
+            "Say the call sign first. Give the tower your position and altitude. Repeat every clearance.",
+            "The call sign is spoken first [1]. Clearances must be read back [1].",
         ),
         (
             "Create a new layer with Ctrl+Shift+N. Generate the mask from the selection.",
             "`Ctrl+Shift+N` adds a layer [1]. A mask can be made from the selection [1].",
         ),
         (
-            "Recommend a rest of 48 hours after a concussion. Tell the coach in writing. Encourage the player to sleep.",
+            "Recommend a rest of 48 hours after a concussion. Tell the coach in writing.",
             "After a concussion, players rest for 48 hours [1]. The coach has to know in writing [1].",
         ),
         (

@@ -25,6 +25,7 @@ _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,
 LONGEST_QUOTE: Final = 200  # code points
 OBEYED: Final = "order: it does what an order to the writer of the answer says"
 ONLY_ORDERED: Final = "order: only an order to the writer of the answer says it"
+_BESIDE: Final = "distant: beside an order, the passages do not say "
 ONLY_ASKED: Final = "distant: only a question says it"
 
 
@@ -185,9 +186,8 @@ def check_passages(
     frame = titles or verdict.sort in ("lead", "heading")
     if not verdict.supported and _obeys(sentence, sources, known, frame=frame):
         return found._replace(standing="contradicted", reasons=(OBEYED,))
-    if verdict.standing != "contradicted" and (words := _dictated(sentence, sources, known)):
-        reason = f"order: only an order says {words[0]!r}"
-        return found._replace(standing="unconfirmed", reasons=(*found.reasons, reason))
+    if verdict.standing != "contradicted" and (doubt := _dictated(sentence, sources, known)):
+        return found._replace(standing="unconfirmed", reasons=(*found.reasons, doubt))
     if verdict.supported and (doubt := _doubt(sentence, sources, known, beside)):
         return found._replace(standing="unconfirmed", reasons=(doubt,))
     if not verdict.supported or verdict.passage is None:
@@ -209,20 +209,24 @@ def _doubt(sentence: str, sources: Sequence[CitedPassage], known: str, beside: S
     return SCATTERED if any(one.stretch_of(task) for task in joined for one in sources) else ""
 
 
-def _dictated(sentence: str, sources: Sequence[CitedPassage], known: str) -> list[str]:
-    """The words of a sentence that its passages have in orders alone.
+def _dictated(sentence: str, sources: Sequence[CitedPassage], known: str) -> str:
+    """The doubt about a sentence with words that its passages have in orders alone; "" if it has none.
 
-    A strong or foreign order may be followed in other words, so every word counts that no passage has.
+    An order in another language may be translated, so every word counts that no passage has. Beside a strong order it
+    counts too, but may be a paraphrase: a judge is not shown strong orders and can tell.
     """
     withdrawn = [(one.text[order.start : order.end], order) for one in sources for order in one.withdrawn(sentence)]
     if not withdrawn:
-        return []
+        return ""
     stated = read(known).keys.union(*(read(one.stating(sentence)).keys for one in sources))
     strange = {key: word for key, word in read(sentence).whole.telling.items() if key not in stated}
-    if any(order.strong or order.foreign for _, order in withdrawn):
-        return [word for word in strange.values() if word not in LIGHT]
     ordered = frozenset[str]().union(*(read(text).keys for text, _ in withdrawn))
-    return [word for key, word in strange.items() if key in ordered]
+    if words := [word for key, word in strange.items() if key in ordered]:
+        return f"order: only an order says {words[0]!r}"
+    words = [word for word in strange.values() if word not in LIGHT]
+    if words and any(order.foreign for _, order in withdrawn):
+        return f"order: an order in another language may say {words[0]!r}"
+    return f"{_BESIDE}{words[0]!r}" if words and any(order.strong for _, order in withdrawn) else ""
 
 
 def _obeys(sentence: str, sources: Sequence[CitedPassage], known: str, *, frame: bool = False) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Final
 
+from rag.text.english.order_forms import NOBODY, OURS, QUESTIONS, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
 from rag.text.order_words import INSIDE, Role, role_of
@@ -26,11 +27,6 @@ _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
-_OURS: Final = frozenset(["we", "i", "let's", "we'll"])
-_NOBODY: Final = frozenset(["it", "this", "that"])  # subjects of "must be said that"
-_TELLS_SOMEBODY: Final = frozenset(  # verbs with whoever is told behind them
-    ["tell", "inform", "remind", "notify", "warn", "instruct", "ask", "advise", "convince", "persuade", "urge"]
-)
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -136,7 +132,7 @@ class OrderSigns:
 
     def _is_ours(self, at: int) -> bool:
         """Whether the author speaks of "us": "we need to tell"."""
-        return any(word in _OURS for word in self.words[max(0, at - 4) : at])
+        return any(word in OURS for word in self.words[max(0, at - 4) : at])
 
     def _follows_must(self, at: int) -> bool:
         """Whether "must" stands before the verb. German has the verb at the end, Turkish "must" behind it."""
@@ -166,10 +162,10 @@ class OrderSigns:
 
     @cached_property
     def dictates(self) -> bool:
-        """Whether a verb of order has words behind it that are to be said: "that ...", a quotation, or a colon."""
+        """Whether a verb of order has words behind it that are to be said: "that ..." or a colon."""
         for at in self.verbs:
             for place in range(at + 1, min(len(self.words), at + 1 + _NEAR)):
-                if self.roles[place] & Role.THAT or self.words[place] in _QUOTES or self.words[place] in ":：":
+                if self.roles[place] & Role.THAT or self.words[place] in ":：":
                     if not self._is_told_to_others(at, place):
                         return True
                     break
@@ -182,27 +178,24 @@ class OrderSigns:
         """
         told = Role.HEARER | Role.MACHINE | Role.THING | Role.REPLY
         if self.roles[at] & Role.SPOKEN:
-            return not (self.present & told or any(word in _NOBODY for word in self.words[max(0, at - _NEAR) : at]))
+            return not (self.present & told or any(word in NOBODY for word in self.words[max(0, at - _NEAR) : at]))
         between = range(at + 1, place)
         named = any(self.words[one].isalpha() and not self.roles[one] & Role.JOINS for one in between)
-        return self.words[at] in _TELLS_SOMEBODY and named and not any(self.roles[one] & told for one in between)
+        return self.words[at] in TELLS_SOMEBODY and named and not any(self.roles[one] & told for one in between)
 
     @cached_property
     def says_that(self) -> bool:
         """Whether "that" stands right behind a verb of order: "write that"."""
-        return any(self._near(at, Role.THAT, behind=1) for at in self.verbs)
+        return any(self._near(at, Role.THAT, behind=1) and not self._is_told_to_others(at, at + 1) for at in self.verbs)
 
     @cached_property
     def tells_hearer(self) -> bool:
         """Whether whoever will be told stands right behind a verb of speech: "tell the user"."""
         foreign = self.present & Role.HEARER and any(self.roles[at] & Role.FOREIGN for at in self.speech)
         heard = self.present & Role.HEARER and any(self.roles[at] & Role.SPOKEN for at in self.speech)
-        return bool(foreign or heard) or any(self._near(at, Role.HEARER, behind=2) for at in self.speech)
-
-    @cached_property
-    def pretends(self) -> bool:
-        """Whether it begins with "Pretend"."""
-        return self.words[self._first : self._first + 1] == ["pretend"]
+        return bool(foreign or heard) or any(
+            self._near(at, Role.HEARER, behind=2) for at in self.speech if self.words[at] != "ask"
+        )
 
     @cached_property
     def quotes(self) -> bool:
@@ -225,9 +218,16 @@ class OrderSigns:
         return [at for at in self.places(Role.MACHINE | Role.THING | Role.HEARER) if self._is_machine(at)]
 
     def _is_machine(self, at: int) -> bool:
+        if self.words[at] == "assistant" and self._is_adjective(at):
+            return False
         if self.roles[at] & Role.MACHINE or self._near(at, Role.ARTIFICIAL, before=1):
             return True
         return bool(self.roles[at] & Role.THING) and self._near(at, Role.READS, behind=2)
+
+    def _is_adjective(self, at: int) -> bool:
+        """Whether a noun follows, as in "the assistant coach"."""
+        after = "".join(self.words[at + 1 : at + 2])
+        return after.isalpha() and not role_of(after) and after not in FUNCTION_WORDS and not after.endswith("s")
 
     @cached_property
     def addressed(self) -> list[int]:
@@ -273,16 +273,21 @@ class OrderSigns:
         return [
             at
             for at in found
-            if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
+            if (self._is_break(at - 1) and at not in self.verbs)
+            or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
         ]
 
     @cached_property
     def answer_must(self) -> bool:
-        """Whether "must" stands behind the answer, or anywhere beside "every answer", or a verb of speech behind it."""
+        """Whether "must" follows the answer, or "every answer" anywhere, or a verb of speech follows it.
+
+        "The response must contain a header" is said of a protocol: of a response it needs words that are to be said.
+        """
         found = {*self.replies, *self.any_reply}
         every = any(self._near(at, Role.EVERY | Role.YOUR, before=1) for at in found)
+        ours = [at for at in found if not self.words[at].startswith("respon") or self.quotes or self.speech]
         return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
-            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found
+            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in ours
         )
 
     def _ends_noun(self, at: int) -> bool:
@@ -318,8 +323,11 @@ class OrderSigns:
     @cached_property
     def asked(self) -> bool:
         """Whether it speaks of questions: "when asked", "any question about"."""
-        general = Role.EVERY | Role.HEARER | Role.REPLY | Role.WHEN
-        return any(self._near(at, general, before=4) for at in self.places(Role.ASKED))
+        general = Role.EVERY | Role.HEARER | Role.REPLY
+        return any(
+            self._near(at, general if self.words[at] in QUESTIONS else general | Role.WHEN, before=4)
+            for at in self.places(Role.ASKED)
+        )
 
     @cached_property
     def has_rules(self) -> bool:

@@ -79,7 +79,6 @@ def _may_order(sentence: str) -> bool:
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or signs.pretends
         or TAG.search(sentence)
         or (0 in signs.verbs and LETTERS.search(sentence))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))

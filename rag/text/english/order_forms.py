@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+QUESTIONS: Final = frozenset(["question", "questions", "query", "queries"])  # nouns: "before a query"
+OURS: Final = frozenset(["we", "i", "let's", "we'll"])  # the author: "we need to tell"
+NOBODY: Final = frozenset(["it", "this", "that"])  # subjects of "must be said that"
+TELLS_SOMEBODY: Final = frozenset(  # verbs with whoever is told behind them
+    ["tell", "inform", "remind", "notify", "warn", "instruct", "ask", "advise", "convince", "persuade", "urge"]
+)
 TAG: Final = re.compile(
     r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
     r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
@@ -56,9 +62,10 @@ _PROMPTS: Final = (
     r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
 )
 _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
+    r"\b(?:answer|reply|respond)\s(?:only|solely|just|exclusively)\s(?:with|in|by)\b|^\W*new\sinstructions?:|^\W*pretend\b",
     r"\b(?:answers?|repl(?:y|ies)|responses?)\s(?:to|for)\s(?:any|every|each|all)\s(?:\w+\s)?"
     r"(?:questions?|requests?|prompts?)\b",
-    r"\b(?:before|when(?:ever)?|while|until)\syou\s(?:have\s)?(?:answer|respond|repl(?:y|ied)|summari[sz]e)(?:ed)?\b",
+    r"\b(?:before|when(?:ever)?|while|until)\syou\s(?:have\s)?(?:answer|respond|repl(?:y|ied)|summari[sz]e)(?:ed)?\b(?!\sto\b)",
     r"\bin\s(?:answering|responding|replying)\b|\b(?:in|into|to|with)\swhat\syou\s(?:write|say|answer|reply)\b",
     r"\b(?:answer|respond\sto|reply\sto)\s(?:(?:any|all|every|each)\s)?(?:questions?|requests?)\b[^.\n]{0,60}\bwith\b",
     r"\bsign(?:\soff|\syour\s\w+)\s(?:as|with)\b",
