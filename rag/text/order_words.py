@@ -74,7 +74,8 @@ _ENGLISH: Final[dict[int, str]] = {
     Role.EVERY: "every each any all whatever",
     Role.MUST: "must should shall ought has_to have_to need_to needs_to required_to obliged_to supposed_to got_to "
     "ought_to is_to are_to you_will you_shall",
-    Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required",
+    Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required "
+    "requirement mandatory",
     Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "
     "replying summarise summarize cited quotes",
     Role.READS: "reading reads answering answers quoting quotes summarising summarizing",

@@ -71,6 +71,7 @@ def _may_order(sentence: str) -> bool:
     """Whether the sentence is an order, strong or weak."""
     signs = signs_of(sentence)
     reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
+    demands = bool(signs.verbs or signs.present & (Role.MUST | Role.PRESSES))
     return bool(
         _is_strong(sentence, signs)
         or signs.addressed
@@ -84,7 +85,7 @@ def _may_order(sentence: str) -> bool:
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
-        or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
+        or (reply and demands and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
     )
 
 

@@ -65,6 +65,10 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\b(?:answer|reply|respond)\s(?:only|solely|just|exclusively)\s(?:with|in|by)\b|^\W*new\sinstructions?:|^\W*pretend\b",
     r"\b(?:answers?|repl(?:y|ies)|responses?)\s(?:to|for)\s(?:any|every|each|all)\s(?:\w+\s)?"
     r"(?:questions?|requests?|prompts?)\b",
+    r"^\W*(?:for|to)\s(?:any|every|each|all)\s(?:questions?|requests?|prompts?)\b[^.\n]{0,40}"
+    r"\b(?:answer|reply|response)\b",
+    r"\bin\s(?:any|every|each|all)\s(?:answers?|repl(?:y|ies)|responses?)\b[^.\n]{0,20}\bthat\b",
+    rf"[;,:]\s(?:so|and|then|therefore)\s{_SAY}\sthat\b",
     r"\b(?:before|when(?:ever)?|while|until)\syou\s(?:have\s)?(?:answer|respond|repl(?:y|ied)|summari[sz]e)(?:ed)?\b(?!\sto\b)",
     r"\bin\s(?:answering|responding|replying)\b|\b(?:in|into|to|with)\swhat\syou\s(?:write|say|answer|reply)\b",
     r"\b(?:answer|respond\sto|reply\sto)\s(?:(?:any|all|every|each)\s)?(?:questions?|requests?)\b[^.\n]{0,60}\bwith\b",
