@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The entry of the command line: call the command, report what it raises. Slow imports are left to the commands."""
+"""Entry point of the command line: runs one command and reports its exceptions. Commands do their own slow imports."""
 
 from __future__ import annotations
 
-# What is imported first protects the other imports from Ctrl-C
+# First, so that a Ctrl-C during the slow imports below ends the program without a traceback
 from rag.system.process import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
 if __name__ == "__main__":
@@ -19,47 +19,35 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
+from typing import Final
 
 from cli.parser import WrongUsageError, build_parser
 
-
-def _chosen(name: str | None) -> Callable[[argparse.Namespace], int]:
-    """The function of the command, imported on demand."""
-    if name in (None, "chat"):
-        from cli.chat import chat as command
-    elif name == "completion":
-        from cli.shell_completion import completion as command
-    elif name == "ask":
-        from cli.ask import ask as command
-    elif name in ("search", "passages"):
-        from cli import search as module
-
-        command = getattr(module, name)
-    elif name == "serve":
-        from cli.serve import serve as command
-    elif name == "mcp":
-        from cli.serve import mcp as command
-    elif name == "eval":
-        from cli.eval import evaluate as command
-    else:
-        return _on_storage(name)
-    return command
+# The file of `cli` and the function of each command; a file is imported when its command runs.
+_COMMANDS: Final = {
+    "chat": ("chat", "chat"),
+    "ask": ("ask", "ask"),
+    "search": ("search", "search"),
+    "passages": ("search", "passages"),
+    "ingest": ("ingest", "ingest"),
+    "books": ("books", "books"),
+    "threads": ("threads", "threads"),
+    "verify": ("verify", "verify_thread"),
+    "eval": ("eval", "evaluate"),
+    "trust": ("trust", "trust"),
+    "serve": ("serve", "serve"),
+    "mcp": ("serve", "mcp"),
+    "doctor": ("doctor", "doctor"),
+    "completion": ("shell_completion", "completion"),
+}
 
 
-def _on_storage(name: str | None) -> Callable[[argparse.Namespace], int]:
-    """The function of a command on stored books and conversations, or of `doctor`."""
-    if name == "ingest":
-        from cli.ingest import ingest as command
-    elif name == "books":
-        from cli.books import books as command
-    elif name == "threads":
-        from cli.threads import threads as command
-    elif name == "trust":
-        from cli.trust import trust as command
-    elif name == "verify":
-        from cli.verify import verify_thread as command
-    else:
-        from cli.doctor import doctor as command
+def _load_command(name: str) -> Callable[[argparse.Namespace], int]:
+    """The function of the command. It returns the exit code."""
+    file, function = _COMMANDS[name]
+    package = build_parser.__module__.rpartition(".")[0]  # `cli`, which is `askbook.cli` when it is installed
+    command: Callable[[argparse.Namespace], int] = getattr(import_module(f"{package}.{file}"), function)
     return command
 
 
@@ -72,7 +60,7 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             with suppress(OSError):
                 os.fstat(number)
-                continue  # it is open, so it is closed for this program alone
+                continue  # the descriptor is open; only Python's stream object is missing
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
             setattr(sys, name, open(number, mode, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
 
@@ -83,12 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
-    atexit.register(gc.freeze)  # or Python ends by looking for garbage among all objects, a sixth of a first answer
+    # Skips the garbage collection at exit, which takes a sixth of the time of a first answer.
+    atexit.register(gc.freeze)
     options = argparse.Namespace()
     try:
         build_parser().parse_args(arguments, options)
         raise_on_interrupt()
-        code = _chosen(options.command)(options)
+        code = _load_command(options.command or "chat")(options)
         sys.stdout.flush()  # report a write error here rather than at exit
         return code
     except WrongUsageError as wrong:

@@ -26,8 +26,10 @@ _PIPE_LIMIT: Final = 1_000_000  # bytes read from standard input, far more than 
 
 
 def ask(options: argparse.Namespace) -> int:
-    """Exit code 0 for an answer or a refusal, 1 for a failed turn, 2 for invalid input, which is not stored."""
-    profile = options.profile or "default"  # the settings name another one, if they can be read
+    """Ask one question and print the answer. Returns 0 for an answer or a refusal, 1 for a failed turn, 2 for invalid
+    input; invalid input is not stored.
+    """
+    profile = options.profile or "default"  # for the error response, if the settings cannot be read
     try:
         settings = Settings.from_env()
         profile = options.profile or settings.profile
@@ -36,7 +38,7 @@ def ask(options: argparse.Namespace) -> int:
         return print_failed(error, profile, options.thread) if options.json else report(error)
     if options.json:
         print_json(response.model_dump(mode="json"))
-    elif not sys.stdout.isatty():  # on a terminal it was shown as it came
+    elif not sys.stdout.isatty():  # a terminal has shown it already, while it streamed
         _show(response)
     return exit_code(response)
 
@@ -89,7 +91,7 @@ async def _open_and_ask(
 async def _read_response(
     agent: Agent, question: str, thread: str | None, context: Context, view: TurnView | None = None
 ) -> Response:
-    """Ask the agent and read its events up to the response. Without a view, a line tells each wait."""
+    """Run the turn and return its response. Without a view, each wait is printed as one status line."""
     async for event in agent.stream(question, thread_id=thread, context=context):
         if view is not None:
             view.take(event)
@@ -102,7 +104,8 @@ async def _read_response(
 
 def _show(response: Response) -> None:
     if response.error is None:
-        print(printable(response.content), flush=True)  # before the remarks, also where both go into one pipe
+        # Flushed, so that the answer precedes the remarks when both streams go into one pipe.
+        print(printable(response.content), flush=True)
         say_remarks(response)
         return
     say_failure(response.error)

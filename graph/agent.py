@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from graph.book_reader import read_book
-from graph.build import AgentGraph, build_graph, exclusive, observed
+from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_lock
 from graph.conversations import RemovedQuestion, remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
@@ -39,7 +39,7 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
 from rag.search.langchain_retriever import SeenChunkIndex
 from rag.search.retriever import parse_filter
-from rag.services import Progress, observers_of, open_services
+from rag.services import observers_of, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context
@@ -50,18 +50,19 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
+    from rag.ingest.chunk_vectors import OnProgress
     from rag.ingest.report import IngestProgress, IngestReport
     from rag.ports import Judge
 
 
 class Agent:
-    """One machine over one set of services. Safe to use for many conversations at once.
+    """A compiled graph with its services and its memory. Many conversations may use it at once.
 
     A failed turn returns a `Response` with status "error"; only wrong usage, such as an unknown conversation, raises
     `UsageError`. Turns of one conversation run one after the other, across processes too; a turn that cannot begin in
     time fails with the code "thread_busy". Methods that are not turns raise `MemoryFailureError` when the memory fails.
-    `graph` is the compiled LangGraph graph. Its runs queue with the turns and raise `MemoryFailureError` when they
-    cannot begin.
+    `graph` is the compiled LangGraph graph. A run of it waits for the thread's lock as a turn does, and raises
+    `MemoryFailureError` if the lock is not free in time.
     """
 
     def __init__(
@@ -75,10 +76,10 @@ class Agent:
         reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
         self._reader = reader
-        self._graph = observed(graph, observers)  # takes no lock: for a turn that holds it already
-        self.graph = exclusive(self._graph, memory.turn)
+        self._graph = with_callbacks(graph, observers)  # without the lock: for turns, which hold it already
+        self.graph = with_thread_lock(self._graph, memory.turn)
         self._runs = TurnRunner(
-            self._graph, services, memory, lambda: observed(build_graph(services, retries).compile(), observers)
+            self._graph, services, memory, lambda: with_callbacks(build_graph(services, retries).compile(), observers)
         )
         self.services = services
         self.memory = memory
@@ -137,7 +138,7 @@ class Agent:
         if interrupted_question(snapshot) is None:
             raise UsageError("There is no turn to finish.", code="nothing_to_resume")
         request = interrupted_request(thread_id, snapshot.values.get("turn"), checked_context(context))
-        async with aclosing(self._runs.exclusive(request, self._runs.run(request, None))) as events:
+        async with aclosing(self._runs.run_locked(request, self._runs.run(request, None))) as events:
             async for event in events:
                 yield event
 
@@ -148,8 +149,8 @@ class Agent:
     async def undo(self, thread_id: str, *, last: str | None = None) -> str | None:
         """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
 
-        `last` is the `request_id` or the question of the turn that is meant. Raises `UsageError` "other_turn" if the
-        last turn is another, and for an unknown conversation.
+        `last` is the `request_id` or the question of the turn to remove. If the last turn is a different one, nothing
+        is removed and `UsageError` "other_turn" is raised. Also raises `UsageError` for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
             asked = await self._take_back(thread_id, last=last)
@@ -158,7 +159,7 @@ class Agent:
     async def retry(self, thread_id: str, *, context: Context | None = None, last: str | None = None) -> Response:
         """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.
 
-        `last` is as of `undo`. Raises `UsageError` when there is no turn, or when it is another.
+        `last` works as in `undo`. Raises `UsageError` if there is no turn, or if the last turn is a different one.
         """
         return await response_of(self.stream_retry(thread_id, context=context, last=last))
 
@@ -167,11 +168,11 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """As `retry`, and yield the events of the new turn. The answer is replaced under one lock.
 
-        Nothing is taken back when the profile is unknown or refuses the question. Raises `MemoryFailureError` when the
+        The old turn stays if the profile is unknown or rejects the question. Raises `MemoryFailureError` when the
         thread is busy.
         """
         request = Request(thread_id, checked_context(context), {})
-        return self._runs.exclusive(request, self._asking_again(request, last), raises=True)
+        return self._runs.run_locked(request, self._asking_again(request, last), raises=True)
 
     async def _asking_again(self, request: Request, last: str | None) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
@@ -180,7 +181,7 @@ class Agent:
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
-        async with aclosing(self._runs.run(request, request.asking(asked.question))) as events:
+        async with aclosing(self._runs.run(request, request.graph_input(asked.question))) as events:
             async for event in events:
                 yield event
 
@@ -241,9 +242,9 @@ class Agent:
         """Read folders, files or addresses into a book, as `run.py ingest` does with the options of the same names.
 
         `collection` is by default the book that the agent answers from. An agent that answers from the manual reads
-        into the usual book instead, and answers from it afterwards. `watch` is told of every step, in the event loop.
-        Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be read and
-        `RetrievalError` if the index fails or another ingestion changes it.
+        into the usual book instead, and answers from it afterwards. `watch` is called in the event loop with the
+        progress of each step. Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be
+        read and `RetrievalError` if the index fails or another ingestion changes it.
         """
         if self._reader is None:
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
@@ -276,7 +277,7 @@ class Agent:
         return failing
 
     async def _check_book(self) -> None:
-        """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has its own."""
+        """Raise `RetrievalError` if no question can be answered from the index. A caller's retriever has no index."""
         index = self.services.index
         if not (isinstance(index, SeenChunkIndex) or ((info := await index.info()) and info.chunks)):
             raise RetrievalError("no_index", "The book is not in the index.")
@@ -313,7 +314,7 @@ async def open_agent(
     store: BaseStore | None = None,
     qdrant_client: AsyncQdrantClient | None = None,
     judge: Judge | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     retries: RetrySettings = DEFAULT_RETRIES,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.

@@ -1,8 +1,8 @@
-"""The machine: four states, their edges, retries, timeouts and error handlers; and the graph that it compiles to.
+"""The state machine: nodes, edges, retry policies, timeouts and error handlers; and the class of the compiled graph.
 
 The ids of the nodes are the documented states. `rewrite` and `tools` assist RETRIEVING: `rewrite` rewrites the question
-before the search, `tools` runs the searches that the model asks for. The compiled graph runs one turn at a time on a
-thread, and is drawn without boxes for its error handlers.
+before the search, `tools` runs the searches that the model asks for. The compiled graph runs at most one turn of a
+thread at a time. Its drawing leaves out the error handlers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def build_graph(
 ) -> AgentGraphBuilder:
     """A fresh, uncompiled graph over the given services; `retries` sets when and how often failed steps are retried.
 
-    `context_schema` may describe the options of a run more exactly than `Context` does.
+    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer.
 
     A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
     the drawing: it adds the edges that error handlers take.
@@ -59,24 +59,37 @@ def build_graph(
     retry = retry_policies(retries)
     failed = {"ERROR": "failed"}
     graph = AgentGraphBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
-    graph.set_node_defaults(error_handler=_opaque(route_to_error))
-    graph.add_node("IDLE", _opaque(make_idle(parts_of)), destinations=failed)
-    # No retries: the search works without a rewrite, and the call that answers reports a broken model.
-    rewrite, without = _opaque(make_rewrite(parts_of)), _opaque(skip_rewrite)
-    graph.add_node("rewrite", rewrite, timeout=REWRITE_TIMEOUT, error_handler=without)
-    retrieve = _opaque(make_retrieve(parts_of, retries))
-    graph.add_node("RETRIEVING", retrieve, retry_policy=retry, timeout=SEARCH_TIMEOUT, destinations=failed)
+    graph.set_node_defaults(error_handler=_uninspected(route_to_error))
+    graph.add_node("IDLE", _uninspected(make_idle(parts_of)), destinations=failed)
+    graph.add_node(  # no retries: the search works without a rewrite, and the call that answers reports a broken model
+        "rewrite",
+        _uninspected(make_rewrite(parts_of)),
+        timeout=REWRITE_TIMEOUT,
+        error_handler=_uninspected(skip_rewrite),
+    )
+    graph.add_node(
+        "RETRIEVING",
+        _uninspected(make_retrieve(parts_of, retries)),
+        retry_policy=retry,
+        timeout=SEARCH_TIMEOUT,
+        destinations=failed,
+    )
     graph.add_node(
         "GENERATING",
-        _opaque(make_generate(parts_of, retries)),
+        _uninspected(make_generate(parts_of, retries)),
         retry_policy=retry,
         timeout=ANSWER_TIMEOUT,
-        error_handler=_opaque(make_fallback_handler(parts_of)),
+        error_handler=_uninspected(make_fallback_handler(parts_of)),
         destinations={**failed, "GENERATING": "fallback model"},
     )
-    tools = _opaque(make_tools(parts_of, retries))
-    graph.add_node("tools", tools, retry_policy=retry, timeout=SEARCH_TIMEOUT, destinations=failed)
-    graph.add_node("ERROR", _opaque(error), error_handler=_opaque(handle_error_node))
+    graph.add_node(
+        "tools",
+        _uninspected(make_tools(parts_of, retries)),
+        retry_policy=retry,
+        timeout=SEARCH_TIMEOUT,
+        destinations=failed,
+    )
+    graph.add_node("ERROR", _uninspected(error), error_handler=_uninspected(handle_error_node))
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
@@ -87,20 +100,20 @@ def build_graph(
     return graph
 
 
-def _opaque(step: Callable[..., Any]) -> Any:
-    """A node or an error handler in a form that LangGraph takes as it is.
+def _uninspected(step: Callable[..., Any]) -> Any:
+    """A node or an error handler that LangGraph does not inspect.
 
-    Each time a graph is compiled, LangGraph reads the type hints and the bytecode of functions, in search of input
-    schemas and subgraphs. Ours have neither, and this takes half of the time.
+    At each compilation LangGraph inspects the type hints and the bytecode of plain functions, to find input schemas and
+    subgraphs. Our nodes have neither, and the inspection takes half of the compilation time. It skips a `partial`.
     """
     return partial(step)
 
 
 class Router(Runnable[AgentState, str]):
-    """A router that chooses the next node in one go with the node's writes.
+    """A router that LangGraph calls without awaiting, so that a node's writes and the next node are stored in one step.
 
-    LangGraph awaits a traced task, or a thread, for a router that is a function. A run that is cancelled there has
-    stored what its node wrote without the node that follows, and counts as finished.
+    For a plain function, LangGraph awaits a traced task or a thread. If the run is cancelled during that wait, the
+    checkpoint has the node's writes but no next node: the run counts as finished and cannot be resumed.
     """
 
     def __init__(self, choose: Callable[[AgentState], str]) -> None:
@@ -112,12 +125,15 @@ class Router(Runnable[AgentState, str]):
         return self._choose(input)
 
     async def ainvoke(self, input: AgentState, *_arguments: Any, **_options: Any) -> str:
-        """As `invoke`, without giving way to another task."""
+        """As `invoke`. Never yields to the event loop."""
         return self._choose(input)
 
 
 def after_idle(state: AgentState) -> str:
-    """Search for an opened question, answer small talk, or rest. Must not raise: no error handler covers a router."""
+    """Go to the search for a new question, to GENERATING for small talk, else end the run.
+
+    Must not raise: no error handler covers a router.
+    """
     match state.get("phase"):
         case "RETRIEVING":
             turn: object = state.get("turn")  # of any type when a client of the graph wrote it
@@ -134,26 +150,27 @@ def after_generate(state: AgentState) -> str:
 
 
 def retry_policies(retries: RetrySettings) -> tuple[RetryPolicy, ...]:
-    """One policy for each whole second that a service may ask to wait, then one for failures that name no time.
+    """The retry policies of a node: one for each wait, in whole seconds, that a service may request, then one for
+    failures without a requested wait.
 
     LangGraph fixes a policy's interval when the graph is built, but applies the first policy whose `retry_on` is true,
     so a list of policies lets the interval follow the exception. Attempts are counted over all policies of a node.
     """
     timed = tuple(
         RetryPolicy(
-            initial_interval=seconds * retries.pace,
-            max_interval=seconds * retries.pace,
-            max_attempts=retries.attempts,
+            initial_interval=seconds * retries.time_scale,
+            max_interval=seconds * retries.time_scale,
+            max_attempts=retries.max_attempts,
             jitter=False,  # the user was told this number
             retry_on=partial(_asks_to_wait, retries, seconds),
         )
         for seconds in range(retries.max_requested_wait + 1)
     )
     unnamed = RetryPolicy(
-        initial_interval=retries.first * retries.pace,
-        max_interval=retries.longest * retries.pace,
-        max_attempts=retries.attempts,
-        jitter=retries.pace > 0,
+        initial_interval=retries.initial_interval * retries.time_scale,
+        max_interval=retries.max_interval * retries.time_scale,
+        max_attempts=retries.max_attempts,
+        jitter=retries.time_scale > 0,
         retry_on=retries.may_retry,
     )
     return (*timed, unnamed)
@@ -188,7 +205,7 @@ class AgentGraph(CompiledStateGraph[AgentState, Context, Any, AgentState]):
 
 
 class AgentGraphBuilder(StateGraph[AgentState, Context, InputState, AgentState]):
-    """LangGraph's builder, which compiles to a `AgentGraph`."""
+    """LangGraph's builder, which compiles to an `AgentGraph`."""
 
     def compile(self, *args: Any, **options: Any) -> AgentGraph:
         """As LangGraph's `compile`, with another class as the result."""
@@ -196,7 +213,7 @@ class AgentGraphBuilder(StateGraph[AgentState, Context, InputState, AgentState])
 
 
 class LockedAgentGraph(AgentGraph):
-    """A compiled machine whose runs and state updates hold the thread's lock, taken from `lock_of_thread`.
+    """A compiled graph whose runs and state updates hold the thread's lock, taken from `lock_of_thread`.
 
     LangGraph routes every run through `astream` and every state update through `abulk_update_state`. Both raise
     `MemoryFailureError` "thread_busy" when the lock is not free in time, and `UsageError` for an id that `Agent`
@@ -245,11 +262,11 @@ def _is_subgraph(config: RunnableConfig | None) -> bool:
     return bool(ensure_config(config).get("configurable", {}).get("checkpoint_ns"))
 
 
-def exclusive(graph: AgentGraph, lock_of_thread: LockOfThread) -> LockedAgentGraph:
+def with_thread_lock(graph: AgentGraph, lock_of_thread: LockOfThread) -> LockedAgentGraph:
     """A copy of the compiled graph that takes the thread's lock for each run and each state update."""
     return change_class(graph.copy(), LockedAgentGraph, lock_of_thread=lock_of_thread)
 
 
-def observed(graph: AgentGraph, observers: Sequence[BaseCallbackHandler]) -> AgentGraph:
+def with_callbacks(graph: AgentGraph, observers: Sequence[BaseCallbackHandler]) -> AgentGraph:
     """The graph with LangChain's callback handlers for each of its runs, besides those that a caller adds."""
     return graph.with_config(callbacks=list(observers)) if observers else graph

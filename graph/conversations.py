@@ -98,7 +98,7 @@ def _books(finished: Sequence[Mapping[str, Any]], turn: object) -> list[str]:
 
 @contextmanager
 def _damage_told(thread_id: str, place: str) -> Iterator[None]:
-    """Turn what damaged data raise in the block into `MemoryFailureError`: they can have any form."""
+    """Turn every exception that damaged data cause in the block into `MemoryFailureError`."""
     try:
         with border(place):
             yield

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import Field, WithJsonSchema, create_model
 
-from graph.build import RECURSION_LIMIT, AgentGraph, build_graph, observed
+from graph.build import RECURSION_LIMIT, AgentGraph, build_graph, with_callbacks
 from rag.errors import UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.offered_profiles import Offer, offer_of
@@ -68,7 +68,7 @@ def make_graph() -> AgentGraph:
         offered = worker.submit(_offered).result()
     profiles, models, observers = offered
     graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
-    return observed(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
+    return with_callbacks(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
 
 
 def make_ingest_graph() -> Any:
@@ -78,15 +78,15 @@ def make_ingest_graph() -> Any:
 
 @cache
 def _ingest_graph() -> Any:
-    """Built once, so that all runs of this process share the desk of ingestions under way."""
+    """Built once per process, since its runs share the registry of open ingestions."""
     from graph.ingest_graph import build_ingest_graph
 
     return build_ingest_graph()
 
 
 def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:
-    """The profiles and models on offer, and the observers; none where the configuration is wrong, which the first
-    turn reports.
+    """The profiles and models on offer, and the observers. All three are empty if the configuration is invalid; the
+    first turn reports the error.
     """
     try:
         settings = Settings.from_env()
@@ -97,7 +97,8 @@ def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackH
 
 @lru_cache(maxsize=4)
 def form(profiles: tuple[str, ...], models: tuple[str, ...]) -> type[Context]:
-    """`Context` with what is on offer listed in its JSON schema, from which LangGraph Studio makes a form.
+    """A subclass of `Context` whose JSON schema lists the profiles and models on offer. LangGraph Studio builds its
+    form from it.
 
     Only the schema lists it: a run with another name becomes an ERROR turn that says so.
     """

@@ -39,7 +39,7 @@ class Request:
     metadata: Mapping[str, Any]
     request_id: str = field(default_factory=new_id)
 
-    def asking(self, question: str, before: Sequence[AnyMessage] = ()) -> InputState:
+    def graph_input(self, question: str, before: Sequence[AnyMessage] = ()) -> InputState:
         """The input of a run that asks the question after the messages `before`."""
         asked = HumanMessage(id=self.request_id, content=question)
         return InputState(messages=[*before, asked], metadata=self.metadata)
@@ -77,7 +77,8 @@ def interrupted_request(thread_id: str, turn: object, context: Context | None) -
 
 
 def interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question that the machine stopped at. Not by `next`, which omits a task whose writes are already stored.
+    """The question of an interrupted turn; None if no turn was interrupted. `snapshot.next` does not tell, since it
+    omits tasks whose writes are stored.
 
     An answer among such writes is in the snapshot, and in the conversation only after the turn has been finished.
     """
@@ -95,16 +96,16 @@ class TurnRunner:
         self._graph = graph
         self._services = services
         self._memory = memory
-        self._build_forgetful = unsaved_graph
+        self._build_unsaved_graph = unsaved_graph
 
     @cached_property
-    def _forgetful(self) -> AgentGraph:
-        return self._build_forgetful()
+    def _unsaved_graph(self) -> AgentGraph:
+        return self._build_unsaved_graph()
 
     async def ask(
         self, request: Request, question: str, before: Sequence[AnyMessage] = (), *, stored: bool = True
     ) -> Events:
-        """The events of a turn, or only the response that says why its question or its model is refused."""
+        """Run a turn and yield its events. If the question or the model is rejected, yield only the error response."""
         parts = self._services.parts(request.context.profile)
         try:
             check_question(question, parts.profile.limits.max_question_characters)
@@ -112,12 +113,12 @@ class TurnRunner:
         except UsageError as error:
             yield response_event(await self._failed(error, request))
             return
-        run = self.run(request, request.asking(question, before), stored=stored)
-        async with aclosing(self.exclusive(request, run) if stored else run) as events:
+        run = self.run(request, request.graph_input(question, before), stored=stored)
+        async with aclosing(self.run_locked(request, run) if stored else run) as events:
             async for event in events:
                 yield event
 
-    async def exclusive(self, request: Request, events: Events, *, raises: bool = False) -> Events:
+    async def run_locked(self, request: Request, events: Events, *, raises: bool = False) -> Events:
         """The events of a turn that runs under the thread's lock; the last one is always a response.
 
         With `raises`, a memory that fails before the run begins raises `MemoryFailureError` instead.
@@ -138,15 +139,15 @@ class TurnRunner:
         if last is not None:
             yield last
 
-    async def run(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
-        """The events of one run of the graph, with a response at the end also when the run could not give one.
+    async def run(self, request: Request, graph_input: InputState | None, *, stored: bool = True) -> Events:
+        """Run the graph and yield its events. If the run ends without a response, the last event is an error response.
 
-        `given` is None to finish a turn that was interrupted. The caller holds the thread's lock, unless nothing is to
-        be `stored`.
+        `graph_input` is None to finish an interrupted turn. The caller holds the thread's lock, unless nothing is to be
+        `stored`.
         """
         last = None
         failure: AskbookError | None = None
-        steps = self._steps(request, given, stored=stored) if given else self._steps_left(request)
+        steps = self._steps(request, graph_input, stored=stored) if graph_input else self._resume(request)
         try:
             async with aclosing(steps) as events:
                 async for event in events:
@@ -163,11 +164,11 @@ class TurnRunner:
             failure = failure or AskbookError("api_error", "internal", message)
             yield response_event(await self._failed(failure, request))
 
-    async def _steps_left(self, request: Request) -> Events:
-        """The events of the steps that an interrupted turn has left.
+    async def _resume(self, request: Request) -> Events:
+        """Resume an interrupted run and yield its events.
 
-        Earlier versions could store what a node wrote without the node that follows it; see decision 165. Such a run
-        ends at once, without a response. Then the router of that node is asked again.
+        A checkpoint of an earlier version may have a node's writes without the next node (decision 165). Such a run
+        ends at once, without a response; then the router of that node is called again.
         """
         config, last = thread_config(request.thread_id), None
         stopped_in = (await self._graph.aget_state(config)).tasks
@@ -181,21 +182,21 @@ class TurnRunner:
                 async for event in events:
                     yield event
 
-    async def _steps(self, request: Request, given: InputState | None, *, stored: bool = True) -> Events:
+    async def _steps(self, request: Request, graph_input: InputState | None, *, stored: bool = True) -> Events:
         """The events of the run's steps; the last one holds the response, if the run has given one."""
         values: Mapping[str, Any] = {}
         # A process that is killed resumes where it was, and loses no question. LangGraph allows no durability without
         # a checkpointer.
         options: dict[str, Any] = {"durability": "sync"} if stored else {}
-        graph = self._graph if stored else self._forgetful
+        graph = self._graph if stored else self._unsaved_graph
         steps: Any = graph.astream(  # a generator, typed as an iterator
-            given,
+            graph_input,
             {**thread_config(request.thread_id), "recursion_limit": RECURSION_LIMIT},
             context=request.context,
             stream_mode=["custom", "values"],
             **options,
         )
-        async with aclosing(steps):  # a stopped turn has ended before its lock is released
+        async with aclosing(steps):  # end the run before the caller releases the thread's lock
             async for mode, data in steps:
                 if not isinstance(data, dict):
                     continue
@@ -207,7 +208,7 @@ class TurnRunner:
             yield response_event(Response.model_validate(values["response"]))
 
     async def _failed(self, failure: AskbookError, request: Request) -> Response:
-        """The response to a question that the machine never saw or could not finish."""
+        """The error response for a question that never reached the graph, or whose run failed."""
         parts = self._services.parts(request.context.profile)
         number = 1
         if isinstance(failure, UsageError):
@@ -231,7 +232,7 @@ def response_event(response: Response) -> Event:
 
 
 async def response_of(events: Events) -> Response:
-    """The response of a turn, of whose events nothing else is wanted."""
+    """Consume the events of a turn and return its response."""
     async for event in events:
         if event.response is not None:
             return event.response

@@ -48,7 +48,8 @@ def namespace_of(thread_id: str) -> tuple[str, ...]:
 async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update: Update) -> Update:
     """The update that closes a turn, with the turns beyond the window moved to the archive.
 
-    Without a store or a thread all turns stay in the state. They also stay while the store fails, and go later.
+    Without a store or a thread id, all turns stay in the state. If the store fails, they stay until a later turn
+    archives them.
     """
     info, store = runtime.execution_info, runtime.store
     if store is None or info is None or info.thread_id is None:
@@ -89,7 +90,7 @@ async def older_turns(
                 spent = history_cost(answered)
                 room, turns, cost = room - spent, turns + len(answered), cost + spent
             else:
-                room = 0  # a block before a gap would read as if it came just before
+                room = 0  # stop at a missing block: the turns before it would look adjacent to those after it
     return [turn for block in reversed(found) for turn in block]
 
 

@@ -42,10 +42,10 @@ _FINAL: Final = frozenset({"internal", "answer_timeout"})  # a bug, or all the t
 
 @contextmanager
 def translate_errors(node: str, runtime: Runtime[Context], retries: RetrySettings | None = None) -> Iterator[None]:
-    """Let nothing but an `AskbookError` leave the block.
+    """Turn every exception of the block into an `AskbookError`.
 
     LangGraph keeps the `repr` of what a node raises in the checkpoint, and the text of a foreign exception may hold a
-    key. With `retries` the node is retried, and the stream is told how long the wait will be.
+    key. With `retries`, LangGraph retries the node; a `waiting` event then says how long the wait will be.
     """
     try:
         yield
@@ -74,7 +74,7 @@ def to_askbook_error(failure: BaseException, node: str) -> AskbookError:
 
 
 def never_raises(handler: Handler) -> Handler:
-    """The handler, which ends the turn with a bare error response where it would raise.
+    """Decorator of an error handler: if the handler raises, the turn ends with a minimal error response.
 
     LangGraph catches nothing that a handler raises. State and profile can make one fail: a client of the graph may
     write any value into the state, and a profile's file may vanish during a turn.
@@ -95,10 +95,11 @@ def never_raises(handler: Handler) -> Handler:
 def route_to_error(state: AgentState, error: NodeError) -> Command[str]:
     """LangGraph's default error handler: go from a node's exception to the state ERROR.
 
-    A second failure while the first is being reported ends the turn; reporting it again could fail for ever.
+    A failure while an earlier one is reported ends the turn at once: to report it too could fail in an endless loop.
     """
     failure = to_askbook_error(error.error, error.node)
-    log.warning("%s failed: %s", error.node, failure.code)  # the message may quote a service, and so a text
+    # No message: it may quote the reply of a service, and with it the user's text.
+    log.warning("%s failed: %s", error.node, failure.code)
     draft = state.get("draft")
     opening = error.node == "IDLE" and has_new_question(state)
     if draft is not None and draft.get("status") == "error" and not opening:
@@ -144,7 +145,7 @@ def error_draft(info: ErrorInfo) -> Draft:
 
 
 def error(state: AgentState, runtime: Runtime[Context]) -> Update:
-    """The node `ERROR`: a turn that never opened gets a record, an unanswered tool call is dropped."""
+    """The node `ERROR`: drop unanswered tool calls, and make the record of a turn that failed before it opened."""
     emit_phase(runtime, "ERROR", "failed")
     if state.get("turn") is not None:
         return {"exchange": []}
@@ -158,7 +159,9 @@ def handle_error_node(state: AgentState, error: NodeError) -> Command[str]:
 
 
 def _emit_waiting(failure: AskbookError, runtime: Runtime[Context], retries: RetrySettings) -> None:
-    """Tell the stream how long LangGraph's retry policy now waits: exactly, or at most where chance is in it."""
+    """Write a `waiting` event with the wait before the next attempt: the exact one, or the longest possible one with
+    jitter.
+    """
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
     seconds = retries.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:
@@ -185,7 +188,7 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
 
 
 def end_with_error(state: AgentState, failure: AskbookError) -> Update:
-    """The update that closes the turn with the error of its draft if it has one, else with `failure`.
+    """The update that ends the turn with an error response: the error in the draft, if there is one, else `failure`.
 
     ERROR and IDLE need the records of the turn. Where those are unreadable, for instance because a client of the graph
     wrote them into the state, the turn still ends with an error response, and its question does not stay unanswered.

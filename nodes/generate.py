@@ -1,7 +1,7 @@
 """GENERATING: the model, or without one the book itself, answers from the passages; a model may ask for another search.
 
-The user never sees a text as it arrives. Sentences go out through the stream writer once their citations are resolved
-and checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
+The model's raw text is never streamed. Each sentence is written to the stream after its citations are resolved and
+checked. `nodes.model_call` calls the model; `rag.quoting` quotes the book.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from rag.text.english.speech_acts import is_small_talk
 from rag.types import CUT_OFF, Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
-# What Gemini signs a call with, and wants back.
+# Gemini signs its function calls, and requires the signature in the next request.
 _RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
 
 
 @dataclass
 class _StreamedAnswer:
-    """One answer in progress: what was shown of it, and since when."""
+    """An answer while it streams: its writer, its judge, and when its first sentence was shown."""
 
     writer: AnswerWriter
     emit_sentence: Callable[[str], None]
@@ -62,7 +62,7 @@ class _StreamedAnswer:
             self._ask(self.judge)
 
     def _ask(self, judge: AnswerJudge) -> None:
-        """Put the doubtful sentences to the judge, and tell how many."""
+        """Send the doubtful sentences to the judge, and write a `checking` event with their number."""
         claims = self.writer.take_doubtful()
         if claims:
             self.emit({"type": "checking", "sentences": len(claims)})
@@ -79,7 +79,9 @@ class _StreamedAnswer:
         self.show(self.writer.close())
 
     def show_judged(self, verdicts: Mapping[int, bool | None]) -> None:
-        """Show what waited for these verdicts alone. The judge speaks while the answer goes on streaming."""
+        """Apply the judge's verdicts and show the sentences that waited only for them. Called while the answer still
+        streams.
+        """
         self.show(self.writer.apply_verdicts(verdicts))
 
     def show(self, pieces: Sequence[str]) -> None:
@@ -122,7 +124,9 @@ class _Reply(NamedTuple):
 async def _answer(
     parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], retries: RetrySettings
 ) -> Update:
-    """Show the checked sentences of an answer as they come, and draft it or hand over to another search."""
+    """Stream the checked sentences of an answer. Returns its draft, or goes on to `tools` if the model asks for a
+    search.
+    """
     fitted = await _fit(parts, state, turn["question"], runtime)
     judge = AnswerJudge(parts, fitted.passages, retries, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"]))
@@ -135,7 +139,7 @@ async def _answer(
         another = reply.searches if _may_search(parts, state) else None
         draft = Draft() if another else await _finish(parts, answer, reply, turn["began"])
     finally:
-        if judge:  # it must not go on after the answer has failed, was cancelled or gave way to a search
+        if judge:  # stop its calls also if the answer failed, was cancelled or is replaced by a search
             judge.cancel()
     tokens = _tokens_before(state) + reply.tokens
     draft["tokens_used"] = (tokens + judge.tokens if judge else tokens).model_dump()
@@ -246,7 +250,9 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
 
 
 async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
-    """The draft of an answer, or of a refusal: the model's own, or because no sentence of its answer is supported."""
+    """The draft of the finished answer; a fallback draft if the model refused, made small talk, or nothing of its
+    answer can be shown.
+    """
     writer = call.writer
     await call.close(cut=reply.cut)
     if writer.refused:

@@ -101,9 +101,8 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
 
 
 def _with_restored_answer(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
-    """The messages, with the answer that an earlier run was to replace and did not; whether there is such an answer.
-
-    While its own question is asked again, the answer stays aside.
+    """The messages, and whether an answer that `retry` had set aside was restored to them. It is restored if that retry
+    never produced an answer and a different question is asked now.
     """
     restored = with_aside(state["messages"], state.get("aside"))
     if len(restored) > len(state["messages"]) and restored[-1].id == asked.id:
@@ -163,7 +162,7 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
         message = AIMessage(
             id=response.id, content=response.content, response_metadata=record, usage_metadata=_usage(response)
         )
-        update["aside"] = None  # the question has another answer
+        update["aside"] = None  # the new answer replaces the one that was set aside
     return update | ({"messages": [message]} if message else {})
 
 

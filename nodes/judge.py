@@ -1,4 +1,4 @@
-"""A second judge of an answer's sentences: a model that reads meaning where the check by code compares words.
+"""The LLM judge: decides the sentences of an answer that the word-based check leaves in doubt.
 
 It judges several sentences a call while the answer goes on streaming. Each call is a LangGraph task with its own
 retries and time limit, inside the node that writes the answer.
@@ -38,8 +38,8 @@ OnVerdicts = Callable[[Mapping[int, bool | None]], None]
 class AnswerJudge:
     """Judges the sentences of one answer. `opinion` and `tokens` add up all calls.
 
-    The judge is the one at the port if there is one, else a model. After a failure it is not asked again for this
-    answer, and the result of the check by code stands.
+    `parts.judge` decides if there is one, else the chat model. After a failure no further call is made for this answer,
+    and the result of the code check stands.
     """
 
     def __init__(self, parts: Parts, passages: Sequence[Passage], retries: RetrySettings, answering: str) -> None:
@@ -47,7 +47,7 @@ class AnswerJudge:
         cold = parts.profile if model.temperature is None else parts.profile.overridden(temperature=0.0)
         self._parts = replace(parts, profile=cold)
         self._passages = {passage.number: evidence(passage) for passage in passages}
-        self._patience = retries
+        self._retries = retries
         self._boundary = new_boundary()
         self._asking: list[asyncio.Task[None]] = []
         self.opinion = JudgeTotals(model=parts.judge.model_id if parts.judge else model.judge or answering)
@@ -60,7 +60,9 @@ class AnswerJudge:
         return 0 if self._parts.judge else self.opinion.calls
 
     def worth_asking(self, waiting: int) -> bool:
-        """Whether to ask now, before the answer has ended. One call runs at a time, and later sentences gather."""
+        """Whether to start a call while the answer still streams. One call runs at a time; sentences that arrive
+        meanwhile go into the next one.
+        """
         if self.failure:
             return waiting > 0  # nothing is asked, and the sentences need not wait any longer
         is_asking = any(not asking.done() for asking in self._asking)
@@ -76,7 +78,7 @@ class AnswerJudge:
         await asyncio.gather(*self._asking)
 
     def cancel(self) -> None:
-        """Give up the calls that were started; nothing is heard of them."""
+        """Cancel the running calls. `on_verdicts` is not called for them."""
         for asking in self._asking:
             asking.cancel()
 
@@ -118,13 +120,13 @@ class AnswerJudge:
         return {}
 
     def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a task. Its name is unique: a node that is tried again would get the stored result of a task of
-        the same name, and another answer must not get it.
+        """The call as a LangGraph task. Its name is unique: a retried node writes another answer, and must not get the
+        stored result of a task with the same name.
         """
-        retries = self._patience
+        retries = self._retries
         retry = RetryPolicy(
-            initial_interval=retries.first * retries.pace,
-            max_attempts=min(ATTEMPTS, retries.attempts),
+            initial_interval=retries.initial_interval * retries.time_scale,
+            max_attempts=min(ATTEMPTS, retries.max_attempts),
             jitter=False,
             # No retry when the service asks to wait, since the user would wait as well.
             retry_on=lambda failure: (
@@ -156,8 +158,8 @@ class AnswerJudge:
 
 
 class JudgeReplySink(DiscardingSink):
-    """Reads the judge's reply as it arrives, and breaks it off where it can become no verdict: a small model may go on
-    until its time is over, and the user waits for it.
+    """Stops a reply that can no longer contain a verdict. A small model may ramble until the timeout, while the user
+    waits.
     """
 
     def __init__(self, form: JudgePrompt) -> None:

@@ -18,7 +18,7 @@ from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.reading_pace import awaiting
-from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish
+from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish, refuses
 from rag.ports import Parts
 from rag.private_apis import unstreamed
 from rag.prompt.prompts import estimate_tokens
@@ -52,7 +52,7 @@ class TokenSink(Protocol):
 
 
 class DiscardingSink:
-    """The reader of an answer that is not shown, and used only when it is complete."""
+    """Ignores the text, for calls of which only the complete message is used."""
 
     first_shown: float | None = None
 
@@ -104,7 +104,8 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": model.temperature}
     if call.model != parts.model_name:
         options["model"] = call.model
-    # Anthropic rejects a prompt with results of tools when no tool is offered. The node ignores a call that comes then.
+    # Anthropic rejects tool results in a prompt unless a tool is offered. The node ignores calls of a tool offered only
+    # for this.
     answered = parts.has_caller_model and any(isinstance(message, ToolMessage) for message in call.prompt)
     if (call.may_search or answered) and parts.profile.tool:
         options["tools"] = [tool_schema(parts.profile.tool)]
@@ -136,11 +137,14 @@ async def _stream(
             chunk = as_chunk(received)
             chunks.append(chunk)
             meter.count(chunk)
-            # Some endpoints send a running total, so their last one counts. The clients of other providers add theirs.
+            # Some OpenAI-compatible endpoints send running totals: the last one counts. Other providers' clients send
+            # increments.
             usage = chunk.usage_metadata or usage
-            finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
+            if finish != "content_filter":  # a refusal ends as other answers do; merged chunks would say "stopstop"
+                finish = "content_filter" if refuses(chunk) else finish_of(chunk.response_metadata) or finish
             await reader.feed(chunk.text)
-            await asyncio.sleep(0)  # a fast stream must hold up neither timeouts nor other conversations
+            # Let the event loop run: a fast stream must not block timeouts and other conversations.
+            await asyncio.sleep(0)
     except Exception as failure:
         for chunk in chunks:  # LangChain has kept them too, and would read all arguments once more, in quadratic time
             chunk.tool_call_chunks = []

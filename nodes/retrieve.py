@@ -1,13 +1,13 @@
 """RETRIEVING: search the book for the question, before a model answers it, and again when the model asks for more.
 
-The node `RETRIEVING` searches for the question. One with misspelt words is searched once more as the book spells them,
-and the passages of both searches count.
+The node `RETRIEVING` searches for the question. If the question has misspelt words, the corrected question is searched
+too, and the passages of both searches are merged.
 
 The node `rewrite`, before it, has the model rewrite a follow-up as a question that stands alone, where the profile asks
 for it. The search works without a rewrite, so no failure of that node ends a turn.
 
-The node `tools` carries out the searches of the model, on the loop from GENERATING and back. One that may succeed a
-moment later is retried as the search that opens a turn is; the model is told of a failure that stays.
+The node `tools` carries out the searches of the model, on the loop from GENERATING and back. A temporary failure is
+retried as in RETRIEVING; a final one becomes the result of the tool call.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ from rag.prompt.tool import (
     tool_schema,
 )
 from rag.search.retriever import parse_filter, search
+from rag.text.english.speech_acts import about_book
 from rag.text.markup import plain_lines
 from rag.text.vocabulary import correct_spelling, has_unknown_words, is_foreign, vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
@@ -130,13 +131,18 @@ def make_retrieve(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -
 
 
 def _is_foreign(turn: Turn, found: SearchResult) -> bool:
-    """Whether what was found, or else the question, is in another language than English."""
+    """Whether the passages are in another language than English; without passages, whether the question is."""
     text = "\n".join(passage.text for passage in found.passages)
     return is_foreign(text or turn["question"], fewest=1)
 
 
 async def _corrected_question(turn: Turn, found: SearchResult, parts: Parts) -> str:
-    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it."""
+    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it.
+
+    Empty too for a question about the whole book, which is not searched: a search would mix other passages in.
+    """
+    if about_book(turn["question"]):
+        return ""
     words = vocabulary(f"{passage.breadcrumb} {passage.text}" for passage in found.passages)
     if turn.get("rewrite") or not has_unknown_words(turn["question"], words):
         return ""
@@ -144,9 +150,8 @@ async def _corrected_question(turn: Turn, found: SearchResult, parts: Parts) -> 
 
 
 def merge_results(better: SearchResult, found: SearchResult) -> SearchResult:
-    """Two searches as one: passages in turn from the one and the other, each once, as many as the larger search has.
-
-    The record is the second one's, whose question the user typed.
+    """Merge two searches: alternate their passages, without repeats, as many as the larger search has. The retrieval
+    record is that of `found`, which searched for the question as typed.
     """
     pairs = zip_longest(better.passages, found.passages)
     each = {passage.chunk_id: passage for pair in pairs for passage in pair if passage is not None}
@@ -241,16 +246,17 @@ def skip_rewrite(state: AgentState, error: NodeError) -> Command[str]:
 
 
 def make_tools(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -> AsyncNode:
-    """The node `tools`: every call of the model gets an answer. A broken call gets the reason.
+    """The node `tools`: run the model's tool calls. Every call gets a tool message; for an invalid call it is an error
+    message.
 
-    Raises `AskbookError` when a search fails that LangGraph then retries, with the others of its round.
+    Raises `AskbookError` if a search fails and LangGraph will retry the node, which repeats all calls of the round.
     """
 
     async def tools(state: AgentState, runtime: Runtime[Context]) -> Update:
         with translate_errors("tools", runtime, retries):
             emit_phase(runtime, "RETRIEVING", "tool_call_needed")
             info = runtime.execution_info  # absent when the node is called outside a graph, where nothing retries
-            attempt = info.node_attempt if info is not None else retries.attempts
+            attempt = info.node_attempt if info is not None else retries.max_attempts
             retried = partial(retries.tries_again, attempt=attempt)
             update = await _answer_calls(parts_of_run(runtime, parts_of), state, filter_of_run(runtime), retried)
             links = links_of(Passage.model_validate(passage) for passage in update["passages"])
@@ -299,7 +305,9 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
 
 
 class _Given(NamedTuple):
-    """What a search starts from: all passages of the prompt, those in results, and the tokens left for the next one."""
+    """The context of one tool call: the turn's passages, the numbers of those in earlier results, the tokens left for
+    this result, the filter, and which failures are retried.
+    """
 
     passages: list[Passage]
     in_results: set[int]
@@ -344,7 +352,8 @@ async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, problem
 async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, before: _Given) -> _Result:
     """Search for the model. New passages are appended to those of the turn and numbered on.
 
-    The model may raise the score threshold, not lower it.
+    A passage that was found before keeps its number and the higher score; the result has the score of this search. The
+    model may raise the score threshold, not lower it.
     """
     retrieval = parts.profile.retrieval
     threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
@@ -358,16 +367,18 @@ async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, bef
         return _Result(failed_answer(tool, asked.query, failure), [], None)
     seen = len(before.passages)
     numbered = {passage.chunk_id: passage for passage in before.passages}
+    results = []
     for passage in found.passages:
-        numbered.setdefault(passage.chunk_id, passage.model_copy(update={"number": len(numbered) + 1}))
+        known = numbered.get(passage.chunk_id) or passage.model_copy(update={"number": len(numbered) + 1})
+        numbered[passage.chunk_id] = known.model_copy(update={"score": max(known.score, passage.score)})
+        results.append(known.model_copy(update={"score": passage.score}))
     before.passages[:] = numbered.values()
-    return _result(tool, [numbered[passage.chunk_id] for passage in found.passages], before, seen, found.retrieval)
+    return _result(tool, results, before, seen, found.retrieval)
 
 
 def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:
-    """The result with as many passages as there is room for, without the text of those that an earlier result holds.
-
-    Those that have no room alone are dropped first, then those with the lowest score.
+    """The tool result, with as many passages as fit. A passage of an earlier result is named without its text. Passages
+    that do not fit alone are dropped first, then those with the lowest score.
     """
     # A JSON result repeats the text of passages that stand before the question.
     known = before.in_results if tool.result else set(range(seen + 1))

@@ -1,4 +1,6 @@
-"""What the nodes share: their signature, the parts of a run, the question at the end of the conversation, retries."""
+"""What the nodes share: their signature, the events they stream, access to the state, the options of a run, retry
+settings.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from rag.ports import Parts, PartsOf
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
+_WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
 Update = dict[str, Any]
 
 
@@ -37,7 +40,7 @@ class AsyncNode(Protocol):
 
 
 def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
-    """Tell the stream which state the machine is in, and the processing state of the request."""
+    """Write a `phase` event: the state of the machine and the processing state of the request."""
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
@@ -48,7 +51,7 @@ def emit_sentence(runtime: Runtime[Context], turn: Turn, text: str) -> None:
     """
     runtime.stream_writer({"type": "sentence", "text": text})
     if "answer_id" in turn:
-        with suppress(RuntimeError):  # outside a graph nobody listens
+        with suppress(RuntimeError):  # raised outside a run of a graph, where no client streams messages
             push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)
 
 
@@ -88,7 +91,9 @@ def require_turn(state: AgentState, purpose: str) -> Turn:
 
 
 def has_new_question(state: AgentState) -> bool:
-    """Whether a question has arrived since the turn was opened. Then turn and draft are left over from a broken run."""
+    """Whether the last message is a newer question than the open turn's. Then `turn` and `draft` belong to an
+    interrupted run.
+    """
     turn, last = state.get("turn"), last_message(state)
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
@@ -96,10 +101,12 @@ def has_new_question(state: AgentState) -> bool:
 def context_of(runtime: Runtime[Context]) -> Context:
     """The options of the run; all are unset when the caller sent none.
 
-    LangGraph makes a `Context` of a mapping, and passes on anything else as it is. Raises `UsageError` for that.
+    LangGraph converts a mapping into a `Context` and passes any other object through. Raises `UsageError` for such an
+    object, unless it is the context of a graph around this one, which is not meant for this one.
     """
     context: object = runtime.context
-    if context is None:
+    info = runtime.execution_info
+    if context is None or (not isinstance(context, Context) and info is not None and _WITHIN in info.checkpoint_ns):
         return Context()
     if not isinstance(context, Context):
         hint = "Give a Context, or a mapping of its fields."
@@ -124,7 +131,7 @@ def checked_metadata(metadata: object) -> dict[str, Any]:
 
 
 def parts_of_run(runtime: Runtime[Context], parts_of: PartsOf) -> Parts:
-    """The parts for this run.
+    """The parts of the run's profile, with the run's options applied.
 
     Raises `UsageError` for a context of another kind, an unknown profile, and a model that is not on offer.
     """
@@ -152,16 +159,17 @@ def chosen_model(parts: Parts, context: Context) -> str:
 class RetrySettings:
     """Limits on retries, in seconds.
 
-    If a service names a wait, the step waits exactly that long; it is not retried if the wait exceeds
-    `max_requested_wait`, which is as long as a user at a terminal will wait. Otherwise the wait doubles from
-    `first` up to `longest`, and up to `JITTER` seconds are added by chance. `pace` multiplies every wait; tests use 0.
+    If a service requests a wait, the step waits exactly that long, or is not retried if the wait exceeds
+    `max_requested_wait` (a user at a terminal does not wait longer). Otherwise the interval doubles from
+    `initial_interval` to `max_interval`, plus a random jitter of up to `JITTER` seconds. `time_scale` scales every
+    wait; tests use 0.
     """
 
-    attempts: int = 3
-    first: float = 0.5
-    longest: float = 8.0
+    max_attempts: int = 3
+    initial_interval: float = 0.5
+    max_interval: float = 8.0
     max_requested_wait: int = 30
-    pace: float = 1.0
+    time_scale: float = 1.0
 
     def may_retry(self, failure: BaseException) -> bool:
         """Whether the failure is marked retryable and names no wait beyond `max_requested_wait`."""
@@ -171,20 +179,20 @@ class RetrySettings:
 
     def tries_again(self, failure: BaseException, attempt: int) -> bool:
         """Whether a step is retried that failed in attempt number `attempt`, which counts from 1."""
-        return attempt < self.attempts and self.may_retry(failure)
+        return attempt < self.max_attempts and self.may_retry(failure)
 
     def wait_before_retry(self, failure: BaseException, attempt: int) -> int | None:
         """The wait after attempt number `attempt`, which counts from 1, in whole seconds.
 
-        It is exactly the time that a service named, else the longest that chance can make it. None if no attempt is
+        Exactly the wait that the service requested, else the interval with the largest jitter. None if no attempt is
         left.
         """
         if not isinstance(failure, AskbookError) or not self.tries_again(failure, attempt):
             return None
         if failure.requested_wait is not None:
             return failure.requested_wait
-        interval = min(self.longest, self.first * 2.0 ** (attempt - 1))
-        return math.ceil(interval * self.pace + (JITTER if self.pace > 0 else 0))
+        interval = min(self.max_interval, self.initial_interval * 2.0 ** (attempt - 1))
+        return math.ceil(interval * self.time_scale + (JITTER if self.time_scale > 0 else 0))
 
 
 JITTER: Final = 1.0  # seconds; LangGraph adds a random number from 0 to 1 to an interval with jitter

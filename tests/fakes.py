@@ -22,7 +22,7 @@ from rag.profiles.profile import Profile, load_profile
 from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
-AT_ONCE = RetrySettings(pace=0)  # what fails is tried again without waiting
+AT_ONCE = RetrySettings(time_scale=0)  # what fails is tried again without waiting
 UNFORESEEN: list[str] = []  # calls of models beyond their scripts; `conftest.py` fails the test that made one
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 

@@ -21,9 +21,9 @@ from rich.text import Text
 from tests.terminal import CTRL_D, ROOT, Terminal
 
 FILE: Final = ROOT / "docs" / "chat.svg"
-QUESTIONS: Final = ("Does askbook work offline?", "What does it need to run?", "Who won the world cup?")
+QUESTIONS: Final = ("Does askbook work offline?", "And on Windows?", "Who won the world cup?")
 _WIDTH: Final = 92
-_COLOURS: Final = {"brown": "yellow", "brightblack": "bright_black"}
+_COLOURS: Final = {"brown": "yellow", "brightblack": "bright_black", "brightblue": "bright_blue"}
 # The fonts that rich would load from elsewhere.
 _FONTS: Final = re.compile(r"@font-face \{\{.*?\n    \}\}\n?", re.S)
 

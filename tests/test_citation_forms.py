@@ -335,3 +335,26 @@ def test_a_sentence_that_sends_to_a_page_and_claims_something_is_checked() -> No
 @pytest.mark.parametrize("cite", ["(from Weights)", "[Source: Weights]"])
 def test_the_heading_of_one_passage_names_it(cite: str) -> None:
     assert written(f"Spot weighs 32 kg {cite}.", "chapter", ATLAS).shown.plain == "Spot weighs 32 kg [2]."
+
+
+WIDGETS = [passage(1, "A widget has four teeth, as told here.", title="Widgets", url="https://b.example/w", link="")]
+
+
+@pytest.mark.parametrize("form", ["title", "source", "chapter"])
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A widget has [four teeth](https://b.example/w) [1].", "A widget has four teeth [1]."),
+        ("A widget has [four teeth](https://b.example/w).", "A widget has four teeth [1]."),
+        ("A widget [has four teeth](https://evil.example) [1].", "A widget has four teeth [1]."),
+        ("A widget has four teeth [here](https://b.example/w).", "A widget has four teeth [1]."),
+        ("A widget has four teeth [Widgets](https://b.example/w).", "A widget has four teeth [1]."),
+    ],
+)
+def test_a_link_whose_words_say_what_the_passage_says_keeps_them(form: CitationStyle, text: str, plain: str) -> None:
+    assert written(text, form, WIDGETS).shown.plain == plain
+
+
+def test_no_empty_parentheses_are_left_of_a_strange_citation() -> None:
+    text = "A widget has four teeth ([source](https://evil.example)) [1]."
+    assert written(text, "title", WIDGETS).shown.plain == "A widget has four teeth [1]."

@@ -234,4 +234,4 @@ def test_langgraph_makes_an_image_of_the_graph_without_a_secret(tracked: list[st
     made = subprocess.run(
         [installed.python, "-c", program], cwd=tmp_path, env=own, capture_output=True, text=True, check=False
     )
-    assert (made.returncode, made.stdout.strip()) == (0, "CompiledMachine"), made.stderr
+    assert (made.returncode, made.stdout.strip()) == (0, "AgentGraph"), made.stderr

@@ -8,7 +8,7 @@ import pytest
 
 from cli.doctor_checks import check_model
 from rag.errors import AskbookError
-from rag.model import http_client_options
+from rag.http import http_clients
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -81,7 +81,7 @@ async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.Monkey
 async def test_a_model_that_says_nothing_for_ever_is_a_finding(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**20)  # the real limit takes seconds
+    monkeypatch.setattr(http_clients, "WIRE_BYTES", 2**20)  # the real limit takes seconds
     with pytest.raises(AskbookError) as caught:
         await checked(endpoint, Stream(piece=ENDLESS["nothing"]))
     assert caught.value.code == "endless_answer"

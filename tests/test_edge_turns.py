@@ -34,7 +34,7 @@ def home(tiny_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def agent(home: Path) -> AsyncIterator[Agent]:
     settings = Settings(ASKBOOK_HOME=home)  # type: ignore[call-arg]  # fields go by their variables
-    async with open_agent(settings, collection="book", retries=RetrySettings(attempts=2, pace=0)) as opened:
+    async with open_agent(settings, collection="book", retries=RetrySettings(max_attempts=2, time_scale=0)) as opened:
         yield opened
 
 

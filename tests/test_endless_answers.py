@@ -22,7 +22,8 @@ from nodes import model_call
 from nodes.generate import spent_before
 from nodes.model_call import DiscardingSink, ModelRequest, call_model
 from rag.errors import AskbookError
-from rag.model import http_client_options, received_answer
+from rag.http import http_clients
+from rag.model import received_answer
 from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
@@ -162,7 +163,7 @@ class Stream(Reply):
 
 @pytest.fixture
 async def agent(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agent]:
-    monkeypatch.setattr(http_client_options, "WIRE_BYTES", 2**18)  # the real limit takes seconds
+    monkeypatch.setattr(http_clients, "WIRE_BYTES", 2**18)  # the real limit takes seconds
     memory: Memory
     async with open_memory(tmp_path, persistent=True) as memory:
         services = WiredServices(endpoint.address)
@@ -218,5 +219,5 @@ async def test_deltas_that_say_nothing_are_not_kept(endpoint: Endpoint) -> None:
 def test_the_limits_of_the_manual_are_those_of_the_program() -> None:
     page = (Path(__file__).parent.parent / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     assert f"{received_answer.ANSWER.characters:,} characters" in page
-    assert f"{received_answer.WIRE_BYTES // 2**20} megabytes" in page
+    assert f"{http_clients.WIRE_BYTES // 2**20} megabytes" in page
     assert f"| a whole answer | {received_answer.ANSWER.seconds / 60:g} minutes |" in page

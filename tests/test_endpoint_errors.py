@@ -13,7 +13,8 @@ import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelConnectionError, ModelTimeoutError
 
 from rag.errors import AskbookError
-from rag.model.endpoint_errors import model_error, retry_after
+from rag.http.http_failures import retry_after
+from rag.model.endpoint_errors import model_error
 from tests.manual import raised_codes
 
 REQUEST = httpx2.Request("POST", "https://api.example/v1/chat/completions")

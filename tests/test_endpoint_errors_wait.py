@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rag.model.endpoint_errors import seconds_named
+from rag.http.http_failures import seconds_named
 
 NOW = datetime(2026, 10, 21, 7, 28, tzinfo=UTC)
 

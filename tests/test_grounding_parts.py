@@ -220,3 +220,66 @@ def test_what_is_said_of_a_known_subject_stands_in_the_passages_too(sentence: st
     verdict = check(sentence, [passage])
     assert (verdict.standing, verdict.kinds) == ("unconfirmed", ("distant",))
     assert check(passage, [passage]).supported
+
+
+COLD = "Store the vaccine at -20 °C. The function returns 1. Water freezes at 0 °C."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("Store the vaccine at −20 °C.", True),
+        ("Store the vaccine at minus 20 °C.", True),
+        ("Store the vaccine at 20 °C below zero.", True),
+        ("Store the vaccine at 20 °C.", False),
+        ("The function returns -1.", False),
+        ("The function returns negative 1.", False),
+        ("Water freezes at -0 °C.", True),
+    ],
+)
+def test_the_sign_of_a_number_counts(sentence: str, supported: bool) -> None:
+    numbers = [reason for reason in check(sentence, [COLD]).reasons if reason.startswith("number")]
+    assert (not numbers) is supported
+
+
+def test_a_hyphen_of_a_range_or_a_word_is_no_sign() -> None:
+    passage = "In 2020-2021 the fee was 5-7 euros, on pages 10–20 of ISO-8601, for a-5 and --5."
+    assert [one.value for one in quantities(tokens(passage))] == [
+        "2020",
+        "2021",
+        "5",
+        "7",
+        "10",
+        "20",
+        "8601",
+        "5",
+        "5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "reason"),
+    [
+        ("Take 5 mcg in the morning.", "Take 5 mg in the morning.", "unit: 5 mcg"),
+        ("Take 5 µg in the morning.", "Take 5 mg in the morning.", "unit: 5 μg"),
+        ("Take 5 tablets in the morning.", "Take 5 mg in the morning.", "unit: 5 tablets"),
+        ("The motor has 150 kg.", "The motor has 150 PS.", "unit: 150 kg"),
+        ("The drive spins at 4000 rps.", "The drive spins at 4000 rpm.", "unit: 4000 rps"),
+    ],
+)
+def test_a_number_with_another_unit_is_doubted_also_if_one_of_the_units_is_strange(
+    sentence: str, passage: str, reason: str
+) -> None:
+    assert f"{reason} is not in the passages" in check(sentence, [passage]).reasons
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The crate weighs 150 kg.", "| part | weight (kg) |\n|---|---|\n| crate | 150 |"),
+        ("The walk takes 2 full hours.", "The walk takes 2 hours."),
+        ("The film is from the 1990s.", "The film is from 1991."),
+    ],
+)
+def test_a_unit_may_stand_elsewhere(sentence: str, passage: str) -> None:
+    assert not [reason for reason in check(sentence, [passage]).reasons if reason.startswith("unit")]

@@ -27,7 +27,7 @@ from tests.wire import cut_off, drops, hangs, html, malformed, nobody
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CANARY: Final = "co-canary-4711"
-PATIENCE: Final = RetrySettings(attempts=ATTEMPTS, pace=0)
+RETRIES: Final = RetrySettings(max_attempts=ATTEMPTS, time_scale=0)
 
 
 def settings_of(home: Path, address: str, **variables: Any) -> Settings:
@@ -52,7 +52,7 @@ def home(server: CohereServer, tiny_source: Path, tmp_path_factory: pytest.TempP
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def agent(home: Path, server: CohereServer) -> AsyncIterator[Agent]:
-    async with open_agent(settings_of(home, server.address), retries=PATIENCE) as opened:
+    async with open_agent(settings_of(home, server.address), retries=RETRIES) as opened:
         yield opened
 
 
@@ -119,9 +119,10 @@ async def test_a_service_that_hangs_is_given_up_and_the_thread_goes_on(
     for turn in (1, 3):
         with monkeypatch.context() as patch:
             patch.setattr(hosted, "TIMEOUT", 0.5 if part == "rerank" else 0.05)  # for the rerank, embedding must work
-            async with open_agent(settings_of(home, server.address), retries=RetrySettings(attempts=1)) as impatient:
+            once = RetrySettings(max_attempts=1)
+            async with open_agent(settings_of(home, server.address), retries=once) as asks_once:
                 server.faults[path] = hangs()
-                await goes_wrong(impatient, thread, Fault(hangs(), f"{part}_timeout"))
+                await goes_wrong(asks_once, thread, Fault(hangs(), f"{part}_timeout"))
         server.faults.clear()
         await goes_on(agent, thread, turn + 1)
 
@@ -135,7 +136,7 @@ async def test_a_service_that_is_not_there_is_told_and_the_thread_goes_on(
         settings = settings_of(home, address)
         if part == "rerank":  # the embedder must be there, so it is the one inside this process
             settings = settings_of(copied(tiny_book, tmp_path), address, ASKBOOK_EMBEDDING_MODEL="packaged")
-        async with open_agent(settings, retries=PATIENCE) as lonely:
+        async with open_agent(settings, retries=RETRIES) as lonely:
             await goes_wrong(lonely, thread, Fault(drops(), f"{part}_unreachable"))
     if part == "embedding":
         await goes_on(agent, thread, 2)

@@ -5,14 +5,29 @@ from __future__ import annotations
 import ast
 import importlib
 from collections import Counter
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from tests.rooms import PAGE, ROOT, file_arrows, floors, imported, in_page, product_files, room_arrows, sources
+from tests.rooms import PAGE, ROOT, file_arrows, floors, imported, in_page, product_files, room_arrows, room_of, sources
 
 LAYERS = ("rag", "state", "nodes", "graph", "cli", "run", "askbook")  # each may import those before it, and itself
+# The rooms of `rag` from the bottom up: a room may import rooms of the lines before its own, and no others.
+STOREYS = (
+    ("private_apis", "text", "types", "validation"),
+    ("book", "errors", "evidence"),
+    ("http", "observing", "system"),
+    ("settings",),
+    ("profiles",),
+    ("ports", "prompt"),
+    ("answer", "embedding", "quoting"),
+    ("caller_parts", "grounding", "index", "model"),
+    ("conversation", "ingest", "search"),
+    ("books", "evaluation", "web"),
+    ("services",),
+)
 FORBIDDEN = {
     "rag": {"langgraph"},
     "state": {"rag.errors", "rag.ports", "rag.services", "rag.settings", "rag.profiles"},
@@ -46,6 +61,37 @@ def test_no_room_imports_itself_through_others() -> None:
     assert floors(room_arrows(file_arrows(sources())))
 
 
+def upward(sources: Mapping[str, str]) -> list[str]:
+    """The imports of a file of `rag` that lead to a room of its own storey or of a higher one."""
+    storey = {f"rag.{room}": number for number, rooms in enumerate(STOREYS) for room in rooms}
+    return [
+        f"{module} imports {other}"
+        for module, others in file_arrows(sources).items()
+        for other in others
+        if module.startswith("rag.") and room_of(other) not in ("rag", room_of(module))
+        if storey[room_of(other)] >= storey[room_of(module)]
+    ]
+
+
+def test_a_room_of_the_library_imports_only_rooms_of_lower_storeys() -> None:
+    assert upward(sources()) == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        ("rag.evidence.words", "from rag.ingest.plan import Plan"),
+        ("rag.evidence.words", "def f():\n    from rag.model.endpoint import endpoint_of"),
+        ("rag.text.terms", "from rag.observing.runs import Observers"),
+        ("rag.index.catalog", "import rag.model.endpoint"),
+    ],
+    ids=str,
+)
+def test_a_planted_import_of_a_higher_room_is_found(planted: tuple[str, str]) -> None:
+    module, source = planted
+    assert len(upward(sources() | {module: f"{sources()[module]}\n{source}\n"})) == 1
+
+
 @pytest.mark.parametrize(
     "planted",
     [
@@ -68,14 +114,21 @@ def test_the_picture_of_the_rooms_is_the_code_s() -> None:
     assert page == in_page(page), "run: python -m tests.rooms --write"
 
 
-def test_no_two_public_classes_have_one_name() -> None:
-    names = Counter(
-        node.name
-        for source in sources().values()
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    assert [name for name, count in names.items() if count > 1] == []
+def public_types(source: str) -> list[str]:
+    """The public classes of a file, and the names that it gives to types: `Events = AsyncGenerator[Event, None]`."""
+    found = []
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        names = (
+            [node.name] if isinstance(node, ast.ClassDef) else [one.id for one in targets if isinstance(one, ast.Name)]
+        )
+        found += [name for name in names if name[0] != "_" and not name.isupper()]
+    return found
+
+
+def test_no_two_public_types_have_one_name() -> None:
+    names = Counter(name for source in sources().values() for name in public_types(source))
+    assert [name for name, count in names.items() if count > 1 and name != "Kind"] == []
 
 
 def test_no_two_files_of_the_library_have_one_name() -> None:

@@ -101,3 +101,44 @@ def test_an_order_is_no_place_in_which_a_word_may_stand() -> None:
 def test_code_in_a_command_without_backticks_is_looked_up(sentence: str, standing: str) -> None:
     book = "To install the Atlas toolkit in the folder `/opt/atlas`, run `pip install -U atlas-kit==2.3` on Ubuntu."
     assert check(sentence, [book]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("ROS1 nodes communicate with DDS.", "ROS2 nodes communicate with DDS.", "contradicted"),
+        ("Install ROS2 with apt.", "Install ROS with apt.", "contradicted"),
+        ("Vitamin B6 is found in meat.", "Vitamin B12 is found in meat.", "contradicted"),
+        ("The A380 flies at 11 km.", "The A320 flies at 11 km.", "contradicted"),
+        ("NO2 dissolves in water.", "CO2 dissolves in water.", "unconfirmed"),
+        ("Read section 3c.", "Read section 3b.", "unconfirmed"),
+        ("Tesla sells the Model X in Europe.", "Tesla sells the Model S in Europe.", "contradicted"),
+        ("Vitamin D is found in fruit.", "Vitamin C is found in fruit.", "contradicted"),
+        ("Plan A costs 5 euros.", "Plan B costs 5 euros.", "contradicted"),
+        ("Atlas weighs Ⅻ kg.", "Atlas weighs 89 kg.", "unconfirmed"),
+        ("Atlas weighs 九十八 kg.", "Atlas weighs 89 kg.", "unconfirmed"),
+    ],
+)
+def test_a_name_with_another_number_or_letter_is_another_name(sentence: str, passage: str, standing: str) -> None:
+    assert check(sentence, [passage]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("ROS2 nodes communicate with DDS.", "ROS 2 nodes communicate with DDS."),
+        ("Hash it with SHA256.", "Hash it with SHA-256."),
+        ("Python3 runs the script.", "Python 3.11 runs the script."),
+        ("CO2 dissolves in water.", "CO₂ dissolves in water."),
+        ("Vitamin C is found in fruit.", "In fruit vitamin c is found."),
+        ("The chapter Ⅲ explains loops.", "Chapter 3 explains loops."),
+        ("John F. Miller leads the Q&A in a T-shirt.", "John Miller leads the questions in a T-shirt."),
+    ],
+)
+def test_a_name_with_a_number_or_letter_is_found_however_it_is_written(sentence: str, passage: str) -> None:
+    assert not [reason for reason in check(sentence, [passage]).reasons if reason.startswith("name")]
+
+
+def test_a_package_with_an_ordinary_name_is_looked_up_behind_its_tool() -> None:
+    verdict = check("Run pip install requests.", ["Run `pip install httpx` and edit the file."])
+    assert verdict.reasons == ("code: requests is not in the passages",)

@@ -13,7 +13,8 @@ import pytest
 from graph.agent import Agent
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
-from rag.model.endpoint import OPENAI, build_model
+from rag.http.http_clients import OPENAI
+from rag.model.endpoint import build_model
 from rag.profiles.profile import load_profile
 from rag.quoting.answerer import QuotingAnswerer
 from rag.settings import Settings

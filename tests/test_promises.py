@@ -73,7 +73,7 @@ class Letters(Embeddings):
 
 @asynccontextmanager
 async def an_agent(folder: Path, **options: Any) -> AsyncIterator[Agent]:
-    given: dict[str, Any] = {"retriever": Pages(), "patience": AT_ONCE, **options}
+    given: dict[str, Any] = {"retriever": Pages(), "retries": AT_ONCE, **options}
     async with open_agent(Settings.model_validate({"ASKBOOK_HOME": folder, "ASKBOOK_JUDGE": "none"}), **given) as agent:
         yield agent
 

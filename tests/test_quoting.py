@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer
+from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings
+from rag.quoting.blocks import NumberedPassage
+from rag.quoting.relevance import read
 from rag.text.english.speech_acts import shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
@@ -206,6 +208,51 @@ def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
     assert "A **node** is a process" not in ask("Tell me more", before=before)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "follow_up", "wanted"),
+    [
+        ("What are the tools?", "- **colcon**: builds\n- **Gazebo**: simulates", "Explain the second one", "Gazebo"),
+        (
+            "Which engines are there?",
+            "| Engine | Speed |\n|---|---|\n| Gazebo | Slow |",
+            "Explain the last one",
+            "Gazebo",
+        ),
+        ("What is the difference between MuJoCo and Gazebo?", "Speed.", "What is the latter?", "Gazebo"),
+        (
+            "How do I install the key on macOS?",
+            "Run it.",
+            "and on Windows?",
+            "How do I install the key on ? and on Windows?",
+        ),
+        ("How do I add a key?", "Add it.", "How do I undo that?", "How do I remove a key?"),
+    ],
+)
+def test_a_follow_up_is_read_as_what_it_means(asked: str, said: str, follow_up: str, wanted: str) -> None:
+    whole, _ = next(_readings(follow_up, [AnsweredQuestion(asked, said)]))
+    assert wanted in whole
+    assert "one" not in whole.split()
+
+
+def test_an_entry_that_nobody_listed_is_not_explained() -> None:
+    assert ask("Explain the third one", before=[("What is a node?", "A node is a process.")]) == REFUSAL
+
+
+@pytest.mark.parametrize("question", ["Wie oft muss ich entkalken?", "Wie häufig muss ich die Maschine entkalken?"])
+def test_words_that_ask_for_a_measure_need_not_be_in_a_book_in_another_language(question: str) -> None:
+    text = "Entkalken Sie die Maschine alle drei Monate, denn der Kalk verengt die Leitungen und senkt die Temperatur."
+    assert "alle drei Monate" in ask(question, [passage(1, text, "Entkalken")])
+
+
+def test_what_a_book_is_about_begins_with_a_sentence_and_not_with_its_version() -> None:
+    text = "Release v|version|. ([Installation](install.md))\n\n**Widgets** is a library for mounting widgets.\n"
+    assert ask("What is this book about?", [passage(1, text, "Widgets")]).startswith("**Widgets** is a library")
+
+
+def test_a_follow_up_of_which_the_book_has_no_word_is_refused() -> None:
+    assert ask("How is its upholstery?", before=[("What is colcon?", "It builds.")]) == REFUSAL
+
+
 def test_follow_ups_in_a_row_are_read_with_the_question_that_names_the_subject() -> None:
     before = [
         ("What is colcon?", "It builds."),
@@ -330,3 +377,13 @@ def test_a_follow_up_is_answered_by_what_was_quoted_with_the_earlier_answer() ->
     answered = ask("What is the default port?", ATLAS)
     assert "Set `PORT` to change it." in answered
     assert "Set `PORT` to change it." in ask("How do I change it?", ATLAS, [("What is the default port?", answered)])
+
+
+@pytest.mark.parametrize(
+    ("question", "first"), [("How do I paint a hull?", "sand"), ("Which paint has a hull?", "paint")]
+)
+def test_the_steps_before_the_best_one_come_before_it_in_a_how_to(question: str, first: str) -> None:
+    text = "Sand it:\n\n```\nsand\n```\n\nPaint the hull:\n\n```\npaint\n```\n"
+    reading = read(question, [NumberedPassage(1, "Hulls", text)], None)
+    sand, paint = reading.runs[0]
+    assert _ordered([paint, sand], [paint], reading)[0] is {"sand": sand, "paint": paint}[first]

@@ -85,7 +85,7 @@ def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_chance")
 async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_tried_again() -> None:
-    machine = Machine(broken_off(), ANSWER, retries=RetrySettings(pace=0.01))
+    machine = Machine(broken_off(), ANSWER, retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     told = [event for event in machine.events if event["type"] in ("waiting", "phase")]
     place = told.index({"type": "waiting", "seconds": 2, "reason": "stream_cut"})
@@ -94,7 +94,7 @@ async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_
 
 @pytest.mark.usefixtures("without_chance")
 async def test_a_wait_before_another_search_is_told_when_no_service_named_it() -> None:
-    machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(pace=0.01))
+    machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
     assert {"type": "waiting", "seconds": 2, "reason": "embedding_server"} in machine.events
 

@@ -27,7 +27,7 @@ from tests.wire import Reply, listening, nobody
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PATIENCE: Final = RetrySettings(attempts=ATTEMPTS, pace=0)
+RETRIES: Final = RetrySettings(max_attempts=ATTEMPTS, time_scale=0)
 LOOK, SEARCH = "/collections/book", "/points/query"
 # A search looks at the collection first: a few faults show that what fails there is told alike.
 CASES: Final = [
@@ -58,7 +58,7 @@ def home(server: QdrantServer, tiny_source: Path, tmp_path_factory: pytest.TempP
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def agent(home: Path, server: QdrantServer) -> AsyncIterator[Agent]:
-    async with open_agent(settings_of(home, server.address), retries=PATIENCE) as opened:
+    async with open_agent(settings_of(home, server.address), retries=RETRIES) as opened:
         yield opened
 
 

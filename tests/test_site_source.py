@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from threading import Barrier, BrokenBarrierError, Lock
+from threading import Barrier, BrokenBarrierError, Event, Lock
 from typing import Any
 
 import pytest
 
 from rag.errors import UsageError
+from rag.ingest.book_sources import BookSources, IngestOptions
 from rag.ingest.chunking import chunk
 from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.loaders import LoadResult, load_source
@@ -405,3 +407,26 @@ def test_the_pages_that_were_fetched_are_counted(docs: WebSite) -> None:
     told: list[tuple[int, int]] = []
     load(docs, watch=lambda done, known: told.append((done, known)))
     assert told == [(1, 2), (2, 2)]
+
+
+async def test_a_crawl_that_is_cancelled_ends_though_a_page_does_not_answer(docs: WebSite) -> None:
+    asked, go_on = Event(), Event()
+
+    def silent() -> Answer:
+        asked.set()
+        go_on.wait(60)
+        return page("Late", "<p>Late.</p>")
+
+    links = "".join(f"<a href='{n}'>x</a>" for n in range(50))
+    docs.answers = {"/docs/": page("Start", f"<p>Start.</p>{links}"), "/docs/0": silent}
+    try:
+        sources = BookSources([f"{docs.origin}/docs/"], IngestOptions(), None)
+        reading = asyncio.create_task(sources.load(lambda _: None, lambda *_: None))
+        await asyncio.to_thread(asked.wait, 60)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 20)
+    finally:
+        go_on.set()
+    assert len(docs.asked) < 10

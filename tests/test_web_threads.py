@@ -103,7 +103,8 @@ async def test_another_turn_than_the_one_that_is_meant_stays_as_it_is(action: st
         before = (await http.get("/api/threads/t1")).json()["turns"]
         other = await http.post(f"/api/threads/t1/{action}", json={"last": "What is a topic?"})
         assert (other.status_code, other.json()["error"]["code"]) == (409, "other_turn")
-        assert (await http.post(f"/api/threads/t1/{action}", json={"last": 7})).status_code == 400
+        for body in ({"last": 7}, {"lst": asked["request_id"]}):
+            assert (await http.post(f"/api/threads/t1/{action}", json=body)).status_code == 400
         assert (await http.get("/api/threads/t1")).json()["turns"] == before
         for meant in (asked["request_id"], f" {QUESTION['question']}\n"):
             assert (await http.post(f"/api/threads/t1/{action}", json={"last": meant})).status_code == 200

@@ -66,6 +66,7 @@ def web_site(answers: Mapping[str, Answer | Callable[[], Answer]]) -> Iterator[W
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a crawl that ends early hangs up
     site = WebSite(f"http://127.0.0.1:{server.server_port}", dict(answers))
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

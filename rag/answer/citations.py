@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from rag.answer.cited_passage import clip
 from rag.evidence.analyzed_text import read
+from rag.text.english.word_lists import LINK_WORDS
 from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines
 from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
 
@@ -51,6 +52,7 @@ _NEEDS_WORD: Final = re.compile(
 _GOES_ON: Final = re.compile(
     r"(?:(?:,| and| or)[ \t]*\[[^\]\n]{1,300}\]\([^()\s]{1,500}\))*+(?:[*_]*[ \t]+[*_]*[a-z]|[*_]*:)"
 )
+_EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
@@ -80,7 +82,7 @@ class CitationForms:
 
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
-            word = bool(match["label"]) and _is_word(match, begins=begins)
+            word = bool(match["label"]) and (_is_word(match, begins=begins) or self._is_phrase(match))
             if match["form"] is None or (
                 match["url"] is not None and not self._is_citation(match, word=word, marked=marked)
             ):
@@ -101,6 +103,8 @@ class CitationForms:
             return f"{match['space']}{found}{gap}" if found else ""
 
         plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
+        if unknown:
+            plain = _EMPTY.sub("", plain)
         return self._with_trailing(plain), unknown, list(dict.fromkeys(named))
 
     def _with_trailing(self, text: str) -> str:
@@ -130,6 +134,17 @@ class CitationForms:
             named = [whole] if whole else [self._named(one) for one in _AND.split(name)]
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
+
+    def _is_phrase(self, link: re.Match[str]) -> bool:
+        """Whether its words are what a passage says and no name of one: "It has [four teeth](widgets.md)"."""
+        label = _plain(link["label"])
+        words = re.findall(r"[^\W\d_]+", label)
+        names = {
+            _plain(name) for one in self._passages for name in (one.title, one.heading, one.chapter or "", one.url)
+        }
+        if LINK_WORDS.issuperset(words) or not link["label"].lstrip("*_ ")[:1].islower() or label in names:
+            return False
+        return any(read(passage.text).parts.issuperset(words) for passage in self._passages)
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""

@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from rag.embedding.hosted_errors import Service, hosted_faults
 from rag.embedding.known_models import HOSTED, KEYS, UNKNOWN_TOKENS, Provider, key_of
 from rag.errors import RetrievalError, UsageError
-from rag.model.endpoint import OPENAI, checked_address, checked_key
+from rag.http.http_clients import OPENAI, checked_address, checked_key
 from rag.private_apis import limit_exchanges
 from rag.system.process import need
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rag.settings import Settings
 
-Kind = Literal["search_document", "search_query"]
-Wire = Callable[[list[str], Kind], Any]
+InputType = Literal["search_document", "search_query"]
+Wire = Callable[[list[str], InputType], Any]
 
 BATCH: Final = 96  # texts of one request, Cohere's limit
 PARALLEL: Final = 4  # requests at the same time during an ingestion
@@ -78,7 +78,7 @@ class HostedEmbeddings(Embeddings):
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         return self._embed(texts, "search_query")
 
-    def _embed(self, texts: Sequence[str], kind: Kind) -> list[list[float]]:
+    def _embed(self, texts: Sequence[str], kind: InputType) -> list[list[float]]:
         texts_in_pieces = [pieces(text, self.max_tokens) for text in texts]
         flat = [piece for parts in texts_in_pieces for piece in parts]
         rows: list[NDArray[np.float64]] = []
@@ -90,7 +90,7 @@ class HostedEmbeddings(Embeddings):
             start += len(parts)
         return vectors
 
-    def _request(self, texts: list[str], kind: Kind) -> NDArray[np.float64]:
+    def _request(self, texts: list[str], kind: InputType) -> NDArray[np.float64]:
         """The answer to one request: a matrix with a row for each text."""
         import numpy as np
 
@@ -172,7 +172,7 @@ def cohere_http_client() -> Any:
     """An HTTP client for Cohere's SDK, whose own follows redirects and reads without a limit."""
     import httpx
 
-    from rag.model.http_client_options import client_options
+    from rag.http.http_clients import client_options
 
     return limit_exchanges(httpx.Client(timeout=TIMEOUT, **client_options(httpx)), LONGEST)
 
@@ -183,7 +183,7 @@ def openai_wire(model: str, service: Service) -> Wire:
     from langchain_openai import OpenAIEmbeddings
     from openai import DefaultHttpxClient
 
-    from rag.model.http_client_options import client_options, print_no_answers
+    from rag.http.http_clients import client_options, print_no_answers
 
     print_no_answers()
     client = OpenAIEmbeddings(

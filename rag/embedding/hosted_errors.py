@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from pydantic import SecretStr
 
 from rag.errors import AskbookError, host
-from rag.model.endpoint_errors import behind, redirection, retry_after
+from rag.http.http_failures import redirection, retry_after, undecoded_body
 from rag.types import ErrorType
 
 Part = Literal["embedding", "rerank"]
@@ -130,7 +130,7 @@ def hosted_error(failure: Exception, part: Part, service: Service) -> AskbookErr
 
 
 def _by_class(failure: Exception, service: Service) -> tuple[_HostedKind, str]:
-    names = {base.__name__ for base in type(behind(failure)).__mro__}
+    names = {base.__name__ for base in type(undecoded_body(failure)).__mro__}
     for known, kind, message in _BY_CLASS:
         if names & known:
             return kind, message.format(place=service.place)

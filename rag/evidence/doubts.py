@@ -15,7 +15,8 @@ from rag.evidence.analyzed_text import cues, opposites
 from rag.evidence.mentions import Mentions, Reason, missing_reason
 from rag.evidence.numbers import Quantity, counts_items, is_ratio_of, points_back, years_apart
 from rag.evidence.word_contexts import WordContexts
-from rag.text.english.numerals import ESTIMATED, SUMMED
+from rag.evidence.words import Token
+from rag.text.english.numerals import ESTIMATED, SUMMED, UNNAMED, named
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -98,13 +99,16 @@ class Comparison(WordContexts):
         held = [quantity for line in self.sources.lines for quantity in line.quantities]
         for quantity in self.said.quantities:
             fitting, rivals = self._numbered(quantity)
+            said = self.said.tokens
+            if (last := self._strange_unit(quantity, held)) is not None:
+                yield missing_reason("unit", _text(said, quantity.first, last), near=True)
             if fitting or quantity.vague or not self.sources.known.isdisjoint(quantity.keys):
                 continue
-            said, another = self.said.tokens, OF_ANOTHER * self.usual(quantity.first)
+            another = OF_ANOTHER * self.usual(quantity.first)
             counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
             if counts and self.best(quantity.first, quantity.last, rivals) < another:
                 continue
-            number = " ".join(token.word for token in said[quantity.first : quantity.last + 1])
+            number = _text(said, quantity.first, quantity.last)
             if same := [other for other in held if quantity.same(other)]:
                 yield missing_reason("unit", number, near=not all(map(quantity.measures_as, same)))
             elif any(rule(quantity, held) for rule in (years_apart, is_ratio_of, _may_be, self._is_computed)):
@@ -112,6 +116,18 @@ class Comparison(WordContexts):
             else:
                 counted = self._is_counted(quantity, held)
                 yield mentions.number(text, said[quantity.first].start, number, counted=counted)
+
+    def _strange_unit(self, quantity: Quantity, held: Sequence[Quantity]) -> int | None:
+        """The last token of a number that is there with another unit: "5 tablets" for "5 mg", "150 kg" for "150 PS"."""
+        same = {other.unit for other in held if quantity.same(other) and quantity.fits(other)}
+        if quantity.vague or not same:
+            return None
+        if quantity.unit:
+            return quantity.last if same == {""} and quantity.unit not in UNNAMED | self.sources.units else None
+        behind = self.said.tokens[quantity.last + 1 : quantity.last + 4]
+        strange = "" not in same and same.isdisjoint(named([token.word for token in behind]))
+        is_noun = any(one.content and one.key not in self.sources.holders for one in behind[:1])
+        return quantity.last + 1 if strange and is_noun else None
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
         """Whether the claim calls it a total or an estimate, and a reader may have computed it from numbers there."""
@@ -189,6 +205,10 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _text(tokens: Sequence[Token], first: int, last: int) -> str:
+    return " ".join(token.word for token in tokens[first : last + 1])
 
 
 def _may_be(quantity: Quantity, held: Iterable[Quantity]) -> bool:

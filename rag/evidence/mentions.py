@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
+from rag.text.english import numerals
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import SCHEMES
 from rag.text.vocabulary import is_english, names
@@ -81,6 +82,13 @@ _VERBS: Final = re.compile(
     r"believe[sd]|explained|claimed|told"
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
+_IS_MIXED: Final = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")
+# Neither "I" nor an article, an initial or a part of "T-shirt", "Q&A" and "C++".
+_LETTER: Final = re.compile(
+    r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][a-z]{2,30}[ -]A(?! [A-Z]))(?![\w&/'’+#-]|\. ?[A-Z])"
+)
+_RUN: Final = re.compile(r"[^\W\d_]+|\d+")
+_WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 
 
 class Mentions:
@@ -102,6 +110,7 @@ class Mentions:
                 yield missing_reason("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
             yield missing_reason("name", subject, near=True)
+        yield from self._labels(sentence)
         yield from self.code(sentence.text)
 
     def _strange_subject(self, sentence: AnalyzedText) -> str:
@@ -128,6 +137,16 @@ class Mentions:
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
 
+    def _labels(self, sentence: AnalyzedText) -> Iterator[Reason]:
+        """The same of words with a digit, other numerals, and single letters: ROS2, B12, Ⅻ, Vitamin C."""
+        for label in _labels(sentence):
+            if not any(label.stands(one) for one in self._cited):
+                another = any(label.others.search(one.text) for one in self._cited)
+                runs = [plain_number(run) for run in DIGITS.findall(label.word)] or [label.word]
+                strange = any(not any(run in one.numbers | one.words for one in self._all) for run in runs)
+                near = not (another and strange) or any(label.stands(one) for one in self._all)
+                yield missing_reason("name", label.text, near=near)
+
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
         for address in _addresses(sentence):
@@ -145,9 +164,10 @@ class Mentions:
                 yield missing_reason("code", word, near=self._is_near(word))
         for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
             for package in found["names"].split():
-                is_name = re.search("[-/]", package) or (found["tool"] and not is_english(package))
+                is_name = re.search("[-/]", package) or (found["tool"] and package not in STOP_WORDS)
                 if is_name and not _holds(self._cited, package):
-                    yield missing_reason("code", package, near=not found["tool"] or self._is_near(package))
+                    certain = found["tool"] and not is_english(package)  # "pip install packages" names none
+                    yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
         """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
@@ -189,6 +209,43 @@ class Mentions:
         """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""
         first, second, year = (any(plain_number(n) in one.numbers for one in self._cited) for n in date.groups())
         return year and (first or second)
+
+
+class _Label:
+    """A word with a digit or another numeral, or the single letter behind its `kind`, as in "Vitamin C".
+
+    `others` finds the same with another number or letter, or without one.
+    """
+
+    def __init__(self, kind: str, word: str) -> None:
+        self.word, self.text = word, f"{kind} {word}" if kind else word
+        runs = _RUN.findall(folded(self.text))
+        self._whole = re.compile(_WHOLE.format(r"[\s._-]?".join(map(re.escape, runs))))
+        self._letter = re.compile(rf"(?<!\w){word}(?!\w)" if kind else "(?!)")
+        letters = "|".join(run for run in runs if run.isalpha()) or "(?!)"
+        one = rf"{re.escape(kind)}[\s-][A-Z]\b" if kind else rf"(?<![^\W\d_])(?i:{letters})(?![^\W\d_])"
+        self.others = re.compile(one)
+        value = numerals.ROMAN.get(word.casefold(), 0) if kind or len(word) > 1 else unicodedata.numeric(word, 0)
+        self._key = f"#{value:g}"
+
+    def stands(self, text: AnalyzedText) -> bool:
+        """Whether a text has it, with or without a space or hyphen between its parts; or its value."""
+        found = self._whole.search(text.folded) or self._letter.search(text.text)
+        return found is not None or (self._key != "#0" and self._key in text.keys)
+
+
+def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
+    for at, token in enumerate(sentence.whole.tokens):
+        word = prose[token.start : token.end]
+        if at not in sentence.whole.counted and (_IS_MIXED.match(word) or any(map(_is_numeral, word))):
+            yield _Label("", word)
+    yield from (_Label(found[0][:-2], found[0][-1]) for found in _LETTER.finditer(prose))
+
+
+def _is_numeral(sign: str) -> bool:
+    """Whether it is a number, but for digits in every position."""
+    return sign.isnumeric() and not unicodedata.normalize("NFKC", sign).isdecimal()
 
 
 def missing_reason(kind: str, text: str, *, near: bool) -> Reason:

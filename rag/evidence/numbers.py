@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from rag.evidence.words import Token
+from rag.evidence.words import MINUS, Token
 from rag.text.english import numerals
 
 MOST_ITEMS: Final = 12  # of a list that a number may count
@@ -196,7 +196,20 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if not unit and number.denominator > 1 and _word(tokens, last + 1) == "times":
         unit = "part"  # 150%
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
-    return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
+    first, end = _minus(tokens, at, last) or (at, last)
+    number *= 1 if (first, end) == (at, last) else -1
+    size = _size(number, unit, _per(tokens, last))
+    return Quantity(first, end, str(number), unit, vague and not power, size, rounded)
+
+
+def _minus(tokens: Sequence[Token], at: int, last: int) -> tuple[int, int] | None:
+    """First and last token of a negative number: -5, -$5, minus 5, 5 °C below zero. None for any other."""
+    before = at - 1 - (_word(tokens, at - 1) in numerals.CURRENCIES)
+    spelt = _word(tokens, before) in numerals.NEGATIVE and not _word(tokens, before - 1)[0].isdigit()
+    if spelt or _word(tokens, before) == MINUS:
+        return before, last
+    below = _word(tokens, last + 1) == "below" and _word(tokens, last + 2) in numerals.ZERO
+    return (at, last + 2) if below else None
 
 
 def _small(tokens: Sequence[Token], at: int) -> int:
@@ -312,8 +325,9 @@ def _unit_of_range(tokens: Sequence[Token], last: int) -> str:
     """The unit of the second number of a range, which the first has too: "4 to 6 hours"; "" for none."""
     if _word(tokens, last + 1) not in numerals.TO:
         return ""
-    read = _read(tokens, last + 2)
-    return _unit(tokens, last + 2, last + 1 + read[1])[1] or read[2] if read else ""
+    at = last + 2 + (_word(tokens, last + 2) == MINUS)
+    read = _read(tokens, at)
+    return _unit(tokens, at, at - 1 + read[1])[1] or read[2] if read else ""
 
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:

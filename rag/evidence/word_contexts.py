@@ -14,6 +14,7 @@ from itertools import accumulate, islice
 from typing import Final
 
 from rag.evidence.analyzed_text import TextLine, read
+from rag.text.english import numerals
 from rag.text.english.word_lists import PRONOUNS
 from rag.text.vocabulary import is_foreign, words_of_text
 
@@ -75,6 +76,11 @@ class Sources:
                     self.holders.setdefault(key, []).append(len(self.lines))
                 self.lines.append(line)
                 self.homes.append(home)
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units of measure that the passages and the titles name."""
+        return frozenset().union(*(numerals.named({token.word for token in text.whole.tokens}) for text in self.texts))
 
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""

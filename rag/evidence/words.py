@@ -27,14 +27,16 @@ _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
     r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
     rf"|{_DATE}|{_POWER_OF_TEN}"
+    r"|(?<![\w)\]}%°/.+−–-])(?P<sign>[−–-])(?=[$€£¥₹]?\d)"  # of -5; not of 2-5, a-5 and --5
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
 )
-_QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+_ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
+MINUS: Final = "−"  # the word of the sign of a number; that of a hyphen is "-"
 
 
 class Token(NamedTuple):
@@ -84,7 +86,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _numeral(raw) if raw[0].isdigit() else _split(raw):
+        parts = _numeral(raw) if raw[0].isdigit() else [(0, 1, MINUS)] if match["sign"] else _split(raw)
+        for left, right, word in parts:
             begin, stop = match.start() + left, match.start() + right
             digits = word[:1].isdigit()
             found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
@@ -146,7 +149,7 @@ def _date(raw: str) -> list[tuple[int, int, str]]:
 
 def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
-    parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
+    parts = unicodedata.normalize("NFKD", raw.translate(_ONE_FORM).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
 
 

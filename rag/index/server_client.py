@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from rag.errors import UsageError, host
-from rag.model.http_client_options import async_client_options, client_options
+from rag.http.http_clients import async_client_options, client_options
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from rag.errors import UsageError
+from rag.http.http_clients import OPENAI, checked_address, checked_key
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from rag.profiles.profile import Profile
     from rag.settings import Settings
 
-OPENAI: Final = "https://api.openai.com/v1"
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 QUOTING: Final = "askbook-quoting"
 CONNECT: Final = 10.0  # timeout of a connection in seconds
 
 
-class Answerer(NamedTuple):
+class AnswerSource(NamedTuple):
     """What answers, and its name: a model, or without one what quotes sentences of the book."""
 
     model: BaseChatModel | None
@@ -77,7 +76,7 @@ def check_key(endpoint: Endpoint, profile: Profile) -> None:
     )
 
 
-def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Answerer:
+def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> AnswerSource:
     """What answers with a profile in this process. Makes no call.
 
     Raises `UsageError` for an invalid address or key.
@@ -86,9 +85,9 @@ def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Ans
     if endpoint.key is None:
         from rag.quoting.answerer import QuotingAnswerer
 
-        return Answerer(None, QUOTING, QuotingAnswerer(embedder, profile.answer.refusal))
+        return AnswerSource(None, QUOTING, QuotingAnswerer(embedder, profile.answer.refusal))
     check_key(endpoint, profile)
-    return Answerer(_chat_model(endpoint, profile), profile.model.name, None)
+    return AnswerSource(_chat_model(endpoint, profile), profile.model.name, None)
 
 
 async def close_model(model: BaseChatModel) -> None:
@@ -109,8 +108,8 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
     import httpx2
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient, Timeout
 
+    from rag.http.http_clients import async_client_options, client_options, print_no_answers
     from rag.model.chat_model import EndpointChatModel, PlainCompletions
-    from rag.model.http_client_options import async_client_options, client_options, print_no_answers
     from rag.model.received_answer import LINE_BYTES
     from rag.private_apis import without_openai_headers
 
@@ -137,36 +136,3 @@ def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
         for client in (model.root_client, model.root_async_client):
             without_openai_headers(client)
     return model
-
-
-_KEY: Final = re.compile(r"[\x21-\x7e]+")
-_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f]")
-
-
-def checked_address(variable: str, address: str) -> str:
-    """The address in a variable. Raises `UsageError`, which does not repeat it, since it may hold a password."""
-    if not address.startswith(("http://", "https://")):
-        raise UsageError(f"{variable} must start with http:// or https://.", code="settings")
-    try:
-        parts = urlsplit(address)
-        whole = bool(parts.hostname) and parts.port != 0  # `port` raises for one that is not a number up to 65535
-    except ValueError:
-        whole = False
-    if not whole or _SPACE.search(address):
-        hint = "Give one such as https://api.openai.com/v1."
-        raise UsageError(f"{variable} is not a web address.", code="settings", hint=hint)
-    if parts.query or parts.fragment or address.endswith("?"):
-        mark = "?" if "?" in address else "#"
-        hint = "Leave that part out. For Azure OpenAI, https://NAME.openai.azure.com/openai/v1/ needs no api-version."
-        raise UsageError(
-            f'{variable} has a "{mark}", and askbook cannot send what follows it.', code="settings", hint=hint
-        )
-    return address
-
-
-def checked_key(variable: str, key: SecretStr) -> SecretStr:
-    """The key in a variable. Raises `UsageError`, which does not show it, for one that cannot be sent."""
-    if not _KEY.fullmatch(key.get_secret_value()):
-        hint = "Copy the whole key, without spaces, quotation marks or line breaks."
-        raise UsageError(f"{variable} has a character that no key has.", code="key_form", hint=hint)
-    return key

@@ -13,26 +13,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import tool_call_chunk
 
 from rag.errors import AskbookError
+from rag.http.http_clients import EndlessResponseError
 
-WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
 LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
 # Characters of the arguments of one tool call and of all calls of an answer; a query has up to 2,000. LangChain's
 # parser takes quadratic time for arguments that are not JSON, a tenth of a second for one call.
 ARGUMENTS: Final = 4_000
 ALL_ARGUMENTS: Final = 12_000
 _CALL: Final = 100  # a tool call counts as so many characters, however short it is
-
-
-class EndlessResponseError(ValueError):
-    """A response of a service exceeded a limit of this file."""
-
-
-class UnreadableResponseError(ValueError):
-    """A response of a service is packed in a way that was not asked for, and that could exceed every limit."""
 
 
 class AnswerLimits(NamedTuple):
@@ -150,6 +142,13 @@ def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
     return None
 
 
+def refuses(message: BaseMessage) -> bool:
+    """Whether a message or chunk has the words of a model that refuses, which OpenAI's send instead of an answer."""
+    blocks = message.content if isinstance(message.content, list) else []
+    block = any(isinstance(one, dict) and one.get("type") == "refusal" for one in blocks)
+    return block or bool(message.additional_kwargs.get("refusal"))
+
+
 def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
     """Whether the model's provider ends every complete answer with a reason, so that one without it broke off."""
     if metadata.get("model_provider") in _NAME_IT:
@@ -184,7 +183,9 @@ def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
             arguments = function.get("arguments") if isinstance(function, dict) else None
             if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
                 raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
-    if not choice.get("finish_reason"):
+    if isinstance(delta, dict) and delta.get("refusal"):  # the words of a model that refuses, in place of content
+        choice["finish_reason"] = "content_filter"
+    elif not choice.get("finish_reason"):
         places = (choice, delta, chunk)
         found = (finish_of(place) for place in places if isinstance(place, dict))
         choice["finish_reason"] = next(filter(None, found), None)

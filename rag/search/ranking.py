@@ -170,7 +170,7 @@ class Ranking:
 
 
 def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
-    """What the queries found, in the order of the fused scores, without what only a query without weight found."""
+    """Rank the hits by fused score. Hits that only queries of weight 0 found are left out."""
     import numpy as np
 
     weights = np.array([query.weight for query in queries])
@@ -213,8 +213,8 @@ class Fingerprint:
 
     def same(self, other: Fingerprint) -> bool:
         """Whether two texts resemble each other (Broder 1997) and have the same marks, such as digits of a version."""
-        # Each word of its own is in a shingle of its own, and a shingle has three words. So a text that resembles
-        # another one can have only so many; most texts differ by more, which spares their shingles.
+        # A word that only one text has lies in a shingle that only this text has, and a shingle has three words. So
+        # near-duplicates differ in few words. This cheap test rejects most pairs without making shingles.
         most = SHINGLE * (1 / RESEMBLANCE - 1) * min(len(self._small), len(other._small))
         own = len(self._distinct) + len(other._distinct) - 2 * len(self._distinct & other._distinct)
         if own > most or self._marks != other._marks:

@@ -67,7 +67,9 @@ def parse_filter(text: str | None) -> SearchFilter | None:
 
 
 class HybridHits(NamedTuple):
-    """The queries of a search, how many chunks it found, the best of them with outcomes, and their chunks by id."""
+    """The result of a hybrid search: its queries, the number of chunks found, the best candidates with their outcomes,
+    and their chunks by id.
+    """
 
     queries: list[Query]
     total: int
@@ -91,7 +93,7 @@ class HybridRetriever:
     index: ChunkIndex
     tool_name: str = "search_book"
     reranker: Reranker | None = None
-    profile: str = ""  # the one that the collection belongs to, for the hints of errors
+    profile: str = ""  # the profile that owns the collection, named in error hints
     _words: tuple[int, Collection[str]] | None = field(
         default=None, init=False
     )  # the number of chunks, and their words
@@ -145,7 +147,7 @@ class HybridRetriever:
     async def _search(
         self, texts: Sequence[tuple[QueryKind, str]], where: SearchFilter | None, *, k: int, threshold: float
     ) -> HybridHits:
-        """The legs are the raw question's, dense and sparse, then the other texts', dense."""
+        """Search the index. The legs: dense and sparse for the raw question, then dense for each other text."""
         refused: IndexInfo | None = None
 
         def encode(info: IndexInfo) -> list[Leg]:
@@ -171,7 +173,7 @@ class HybridRetriever:
             raise better from None
 
     def _read_hits(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> HybridHits:
-        """The best of what was found, by fused score, read in blocks until `k` are kept; all for a reranker."""
+        """Read the ranked chunks in blocks, until `k` of them are kept. For a reranker, read all of them."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
         block = total if self.reranker is not None else max(SHOWN, k)

@@ -32,6 +32,15 @@ arabic basque catalan danish dutch finnish french german greek hungarian indones
 romanian russian spanish swedish turkish
 """
 LANGUAGES: Final = tuple(_NAMES.split())
+# Words that ask for a measure or a fact and are no stop words: an answer has the measure in their place.
+_ASKED_WITH: Final = {
+    "dutch": "hoeveel hoelang hoe vaak lang groot hoog zwaar geldt duurt",
+    "french": "combien comment quel quelle quels quelles souvent longtemps temps dure",
+    "german": "oft häufig lange hoch groß schwer weit alt wieviel gilt gelten dauert",
+    "italian": "quanto quanta quanti quante quale quali spesso tempo dura come",
+    "portuguese": "quanto quanta quantos quantas qual quais frequência tempo dura como",
+    "spanish": "cuánto cuánta cuántos cuántas cuál cuáles frecuencia tiempo dura",
+}
 FREQUENT: Final = 0.2  # least share of stop words in a text by which its language is told
 _SPOKEN_WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?!\w)")  # "r0b0t" has none
 # Fenced blocks, inline code, addresses of links and rows of tables: they are no sentences of a language.
@@ -136,6 +145,11 @@ def is_stop_word(word: str, language: str) -> bool:
     return not engine.embed_query(word).indices or not engine.embed_query(_bare(word)).indices
 
 
+def asks_in(language: str, word: str) -> bool:
+    """Whether questions in a language are asked with a lower-case word: a stop word, or one for a measure."""
+    return is_stop_word(word, language) or word in _ASKED_WITH.get(language, "").split()
+
+
 @lru_cache(maxsize=50_000)
 def stem_in(language: str, word: str) -> str:
     """The Snowball stem of a lower-case word in one of `LANGUAGES`, without accents."""
@@ -181,7 +195,7 @@ def correct_spelling(question: str, words: Collection[str]) -> str:
 
     A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.
 
-    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    >>> correct_spelling("How do I instal it?", {"install"}), correct_spelling("How do I install it?", {"installs"})
     ('How do I install it?', '')
     """
 

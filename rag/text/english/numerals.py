@@ -1,5 +1,6 @@
 """Numerals, and units of measure with the one name that each is compared by."""
 
+from collections.abc import Collection
 from fractions import Fraction
 from functools import cache
 from typing import Final
@@ -47,6 +48,8 @@ BEFORE_DECADE: Final = frozenset(
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
 # The first words of numbers in words; "a" and "an" begin "a year and a half".
 FIRST_WORDS: Final = frozenset({"a", "an", "fortnight", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES})
+NEGATIVE: Final = frozenset({"minus", "negative"})  # before a number
+ZERO: Final = frozenset({"zero", "freezing", "0"})  # "5 °C below zero"
 PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
 # Before a number that may be rounded: "about", "more than".
@@ -71,36 +74,46 @@ CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yen"
 # A unit, its size in the basic unit of its kind, and its forms. A temperature has its zero as well.
 _UNITS: Final = """
 % = 1/100 part: percent percentage pct; dollar: dollars usd; euro: euros eur; sterling: gbp;
-pound = 453.59237 gram: pounds lb lbs;
-yen; rupee: rupees; cent: cents;
+pound = 453.59237 gram: pounds lb lbs; yen; rupee: rupees; cent: cents;
 nanometre = 1/1000000000 metre: nm nanometer nanometers nanometres;
-micrometre = 1/1000000 metre: µm um micron microns micrometer micrometers;
+micrometre = 1/1000000 metre: μm um micron microns micrometer micrometers;
 millimetre = 1/1000 metre: mm millimeter millimeters millimetres;
 centimetre = 1/100 metre: cm centimeter centimeters centimetres; metre: m meter meters metres;
 kilometre = 1000 metre: km kilometer kilometers kilometres kms; inch = 0.0254 metre: in inches;
 foot = 0.3048 metre: feet ft; yard = 0.9144 metre: yards yd; mile = 1609.344 metre: miles mi;
 hectare = 10000 square metre: hectares ha; acre = 4046.8564224 square metre: acres;
-milligram = 1/1000 gram: mg milligrams; gram: g grams gramme grammes;
-kilogram = 1000 gram: kg kilograms kilo kilos kgs; ton = 1000000 gram: tons tonne tonnes;
-ounce = 28.349523125 gram: oz ounces; millilitre = 1/1000 litre: ml milliliter milliliters millilitres;
+milligram = 1/1000 gram: mg milligrams; microgram = 1/1000000 gram: mcg μg ug micrograms;
+gram: g grams gramme grammes; kilogram = 1000 gram: kg kilograms kilo kilos kgs;
+ton = 1000000 gram: tons tonne tonnes; ounce = 28.349523125 gram: oz ounces;
+millilitre = 1/1000 litre: ml milliliter milliliters millilitres;
+microlitre = 1/1000000 litre: μl ul microliter microliters microlitres;
+decilitre = 1/10 litre: dl deciliters decilitres; centilitre = 1/100 litre: cl centiliters centilitres;
 litre: l liter liters litres; teaspoon = 0.005 litre: teaspoons tsp; tablespoon = 0.015 litre: tablespoons tbsp;
-gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints;
-barrel: barrels; nanosecond = 1/1000000000 second: ns nanoseconds; microsecond = 1/1000000 second: µs us microseconds;
+gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints; barrel: barrels;
+nanosecond = 1/1000000000 second: ns nanoseconds; microsecond = 1/1000000 second: μs us microseconds;
 millisecond = 1/1000 second: ms milliseconds; second: seconds sec secs s; minute = 60 second: minutes min mins;
 hour = 3600 second: hours hr hrs h; day = 86400 second: days; night: nights; week = 604800 second: weeks;
 fortnight = 1209600 second: fortnights; month = 2629800 second: months; quarter: quarters;
-year = 31557600 second: years yr yrs; decade: decades; century: centuries; millennium: millennia;
-hertz: hz; kilohertz = 1000 hertz: khz; megahertz = 1000000 hertz: mhz; gigahertz = 1000000000 hertz: ghz;
-bit: bits; byte: bytes; kilobyte = 1024 byte: kb kib kilobytes; megabyte = 1048576 byte: mb mib megabytes;
+year = 31557600 second: years yr yrs; decade: decades; century: centuries; millennium: millennia; hertz: hz;
+kilohertz = 1000 hertz: khz; megahertz = 1000000 hertz: mhz; gigahertz = 1000000000 hertz: ghz; bit: bits;
+byte: bytes; kilobyte = 1024 byte: kb kib kilobytes; megabyte = 1048576 byte: mb mib megabytes;
 gigabyte = 1073741824 byte: gb gib gigabytes; terabyte = 1099511627776 byte: tb tib terabytes; pixel: px pixels;
 watt: w watts; kilowatt = 1000 watt: kw kilowatts; megawatt = 1000000 watt: mw megawatts;
-gigawatt = 1000000000 watt: gw gigawatts; volt: v volts; amp: amps ampere amperes; newton: newtons; joule: joules;
-calorie: calories cal; kilocalorie = 1000 calorie: kcal; pascal: pascals pa; bar: bars; decibel: db decibels;
+gigawatt = 1000000000 watt: gw gigawatts; horsepower = 745.7 watt: hp bhp; kilowatthour: kwh; watthour: wh;
+volt: v volts; millivolt = 1/1000 volt: mv millivolts; kilovolt = 1000 volt: kv kilovolts; amp: amps ampere amperes;
+mah; newton: newtons; joule: joules; kilojoule = 1000 joule: kj kilojoules; mole: mol moles;
+millimole = 1/1000 mole: mmol; calorie: calories cal; kilocalorie = 1000 calorie: kcal; pascal: pascals pa;
+kilopascal = 1000 pascal: kpa; megapascal = 1000000 pascal: mpa; bar: bars; psi; ppm; lux; decibel: db decibels;
 degree: degrees deg; celsius: °c centigrade; fahrenheit = 5/9 celsius 32: °f; kelvin = 1 celsius 273.15: °k;
-radian: rad radians; mph; kmh: kph; rpm; fps; dof; fold: folds
+radian: rad radians; mph; kmh: kph; rpm; rps; fps; dof; fold: folds
 """
 # Forms that are other words more often than they are units.
 _AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min"})
+
+
+# Units that a text need not name: 1991 is in "the 1990s", "half" is a part.
+UNNAMED: Final = frozenset({"decade", "century", "part", "fold"})
+DEGREES: Final = frozenset({"degree", "celsius", "fahrenheit", "kelvin"})
 
 
 @cache
@@ -124,3 +137,9 @@ def sizes() -> dict[str, tuple[Fraction, Fraction, str]]:
             factor, basic, *zero = size.replace("square metre", "square_metre").split()
             found[name.strip()] = Fraction(factor), Fraction(zero[0] if zero else 0), basic.replace("_", " ")
     return found
+
+
+def named(words: Collection[str]) -> frozenset[str]:
+    """The units that words of a text name, behind a number or elsewhere, as in the head of a table."""
+    found = {name for word in words if (name := units().get(word) or CURRENCIES.get(word))}
+    return frozenset(found | (DEGREES if "°" in words else frozenset()))

@@ -108,3 +108,8 @@ SEE: Final = "(?:see )?"
 _SCHEMES: Final = ("sip", "sips", "tel", "callto", "skype", "xmpp")  # of addresses without slashes
 SCHEMES: Final = "|".join(_SCHEMES)
 AFTER_SCHEME: Final = "|".join(rf"(?<=\b{one}:)" for one in _SCHEMES)
+# The words of a link that says nothing itself: "It is so [here](nodes.md)".
+LINK_WORDS: Final = frozenset(
+    {"here", "this", "source", "sources", "link", "page", "docs", "documentation", "reference", "manual", "book"}
+    | {"chapter", "guide", "details", "more", "see", "also"}
+)

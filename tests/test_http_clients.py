@@ -14,7 +14,7 @@ import httpx
 import httpx2
 import pytest
 
-from rag.model.http_client_options import async_client_options, client_options
+from rag.http.http_clients import async_client_options, client_options
 from tests.wire import WireServer, data, listening
 
 
