@@ -71,7 +71,8 @@ class LineCheck:
         found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
-        line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+        settled = found.verbatim or line.standing == "contradicted" or found.ordered
+        line.waits = self._judged and line.kind != "code" and not settled
 
     def _only_cites(self, line: AnswerLine) -> bool:
         """Whether the line only says what it cites: "See Nodes for more [1].", "Source: [1] for the weights." """
