@@ -288,7 +288,7 @@ def _one(tokens: Sequence[Token], at: int) -> _Number | None:
         return Fraction(1), 1, numerals.ADVERBS[word], True
     if word in numerals.EVERY and _word(tokens, at + 1) in ("other", "second") and unit_of(_raw(tokens, at + 2)):
         return Fraction(2), 2, "", False
-    is_one = word in ("a", "an") or (word in numerals.EVERY and size_of(unit)[2] == _SECOND)
+    is_one = (word in ("a", "an") and unit != "fortnight") or (word in numerals.EVERY and size_of(unit)[2] == _SECOND)
     return (Fraction(1), 1, "", True) if unit not in ("", "quarter") and is_one else None
 
 
