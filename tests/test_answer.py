@@ -207,6 +207,13 @@ def test_a_lead_stands_with_its_list_and_falls_with_it() -> None:
     assert shown(fails) == fails.replace(f"{FALSE} [1]", f"{FALSE} [1] {FLAG}")
 
 
+@pytest.mark.parametrize("indent", ["", "   "])
+def test_a_lead_stands_with_what_stands_under_a_lead_below_it(indent: str) -> None:
+    code = f"{indent}```\n{indent}ros2 run demo talker\n{indent}```"
+    steps = f"Run the talker [1]:\n\n1. The talker runs [1]:\n\n{code}\n\n2. Run it [1]:\n\n{code}"
+    assert shown(steps) == steps
+
+
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
