@@ -272,6 +272,12 @@ def test_code_that_no_passage_has_is_removed(code: str) -> None:
     assert shown(f"{NODE} [1].\n\n{code}\n[1]") == f"{NODE} [1]."
 
 
+def test_the_head_of_a_table_stands_that_a_passage_has_whatever_another_asks() -> None:
+    table = "| Tool | Synchronous? |\n|---|---|\n| apt | Yes [1] |"
+    task = "Choose the tool and justify:\n\n1. Installing from Debian"
+    assert prove(table, [table.replace(" [1]", ""), task]).text == table
+
+
 def test_the_rows_of_a_table_are_checked_one_by_one() -> None:
     table = "| Tool | Use |\n|---|---|\n| apt | Debian |\n| apt | Windows |\n\n[2]"
     assert shown(table, "exact") == f"| Tool | Use |\n|---|---|\n| apt | Debian |\n| {LEFT_OUT} | |\n\n[2]"
