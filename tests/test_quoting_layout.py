@@ -140,7 +140,8 @@ def test_the_entry_of_a_reference_is_quoted_with_its_name() -> None:
     assert "Limits" not in ask(question, text.replace("gearLimit", "Limits"), "Widgets")
 
 
-def test_code_that_begins_in_the_middle_comes_after_whole_code() -> None:
-    cut = passage(1, "```js\n    turn(widget)\n  }\n}\n```", "Widgets > Turning the widget")
+@pytest.mark.parametrize("first", ["    turn(widget)", "\n    turn(widget)", f"{OMISSION}\nturn(widget)"])
+def test_code_that_begins_in_the_middle_comes_after_whole_code(first: str) -> None:
+    cut = passage(1, f"```js\n{first}\n  }}\n}}\n```", "Widgets > Turning the widget")
     whole = passage(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
     assert ask_book("How do I turn the widget?", [cut, whole]).startswith("Turn it: [2]")

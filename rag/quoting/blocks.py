@@ -20,7 +20,7 @@ from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
 from rag.text.terms import keys, terms
 from rag.text.vocabulary import stem
-from rag.types import Passage
+from rag.types import OMISSION, Passage
 
 Form = Literal["text", "list", "steps", "code", "table"]
 
@@ -342,9 +342,9 @@ def _platforms(text: str) -> set[int]:
 
 
 def _begins_within(block: QuoteBlock) -> bool:
-    """Whether code begins with a line that is indented deeper than a later one, or that closes a bracket."""
+    """Whether code begins in the middle: its passage says so, or its first line is indented, or closes a bracket."""
     body = textwrap.dedent(block.units[block.lead].text.partition("\n")[2]) if block.form == "code" else ""
-    return body[:1] in (" ", "}", ")", "]") and not body.startswith("```")
+    return body.lstrip("\n").startswith((" ", "}", ")", "]", OMISSION))
 
 
 def _is_label(block: QuoteBlock) -> bool:
