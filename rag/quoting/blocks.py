@@ -120,6 +120,10 @@ class QuoteBlock:
         titles = [*self.passage.title.split(" > ")[-2:], self.heading]
         return tuple(dict.fromkeys(titles))
 
+    def is_beside(self, other: QuoteBlock) -> bool:
+        """Whether both are in one section."""
+        return (self.run, self.section) == (other.run, other.section)
+
     @property
     def is_aside(self) -> bool:
         """Whether it is in a section that answers nothing, such as exercises."""
@@ -300,6 +304,11 @@ def is_sayable(unit: Unit) -> bool:
     if unit.kind == "lead" and _TAB.fullmatch(unit.text) and not _platforms(unit.text):
         return False
     return not _WORK.match(unit.text)
+
+
+def is_labelled(block: QuoteBlock) -> bool:
+    """Whether a single line leads to the code of a block, as the label of a tab does."""
+    return block.form == "code" and [unit.kind for unit in block.units] == ["lead", "code"]
 
 
 def leans_back(block: QuoteBlock, unit: Unit) -> bool:
