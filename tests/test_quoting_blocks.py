@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.quoting.blocks import NumberedPassage, blocks, runs
 from rag.quoting.excerpt import LONGEST
@@ -82,8 +84,11 @@ def test_no_sentence_is_shown_without_what_it_points_to() -> None:
     assert "- 3.8 [1]\n- 3.9 [1]" in before
 
 
-def test_a_sentence_that_points_to_another_passage_is_left_out() -> None:
-    answer = ask("What is a widget?", "This is why it turns. A widget is a wheel with teeth.", "Widgets")
+@pytest.mark.parametrize(
+    "leaning", ["This is why it turns.", "Will turn the widget.", "From there, a widget turns.", "With that, it turns."]
+)
+def test_a_sentence_that_points_to_another_passage_is_left_out(leaning: str) -> None:
+    answer = ask("What is a widget?", f"{leaning} A widget is a wheel with teeth.", "Widgets")
     assert answer == "A widget is a wheel with teeth. [1]"
 
 

@@ -67,6 +67,26 @@ def test_the_label_of_a_tab_is_not_quoted_and_one_version_is_enough() -> None:
     assert "Python 3" not in answer
 
 
+def test_tabs_that_are_quoted_together_keep_their_labels() -> None:
+    code = "```sh\nsource widget/bin/{}\n```"
+    tabs = "\n\n".join(f"{shell}:\n\n{code.format('activate.' + shell)}" for shell in ("fish", "csh"))
+    answer = ask("How do I activate the widget?", f"## Activating the widget\n\nActivate the widget with:\n\n{tabs}\n")
+    assert "fish: [1]" in answer
+    assert "csh: [1]" in answer
+
+
+def test_the_line_before_a_command_stays_if_what_it_points_to_is_quoted() -> None:
+    commands = (
+        ("But if you turn it fast:", "turn --fast"),
+        ("Then the widget turns:", "spin wheel"),
+        ("And then:", "stop"),
+    )
+    rest = "\n\n".join(f"{line}\n\n```sh\n{command}\n```" for line, command in commands)
+    text = f"## Turning the widget\n\nTo turn the widget, run:\n\n```sh\nturn widget\n```\n\n{rest}\n"
+    for answer in (ask("How do I turn the widget?", text), shown("How do I turn the widget?", text)):
+        assert all(f"{line} [1]\n\n```sh\n{command}\n" in answer for line, command in commands)
+
+
 def test_numbered_sections_come_in_their_order() -> None:
     first = section(2, "Put the widget on the table and connect its power cable.", "Widgets > Start > 1. Connect it")
     second = section(1, "To start the widget, press the start button of the widget.", "Widgets > Start > 2. Press it")
@@ -140,7 +160,8 @@ def test_the_entry_of_a_reference_is_quoted_with_its_name() -> None:
     assert "Limits" not in ask(question, text.replace("gearLimit", "Limits"), "Widgets")
 
 
-def test_code_that_begins_in_the_middle_comes_after_whole_code() -> None:
-    cut = section(1, "```js\n    turn(widget)\n  }\n}\n```", "Widgets > Turning the widget")
+@pytest.mark.parametrize("first", ["    turn(widget)", "\n    turn(widget)", f"{OMISSION}\nturn(widget)"])
+def test_code_that_begins_in_the_middle_comes_after_whole_code(first: str) -> None:
+    cut = section(1, f"```js\n{first}\n  }}\n}}\n```", "Widgets > Turning the widget")
     whole = section(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
     assert ask_book("How do I turn the widget?", [cut, whole]).startswith("Turn it: [2]")

@@ -178,8 +178,9 @@ def check_passages(
     unconfirmed, and no judge is asked, since only an order to the writer of the answer says it. A lead-in, and what
     `titles` the text below it, states nothing; it obeys only with words of the order.
     """
-    if len(sources) == 1 and (verbatim := sources[0].stretch_of(sentence)):
-        return Finding("supported", {sources[0].number: verbatim}, (sources[0].number,), verbatim=True)
+    for source in sources:
+        if verbatim := source.stretch_of(sentence):
+            return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
     texts = [one.evidence for one in sources]
     known = "\n".join(one.known for one in sources)
     verdict = check(sentence, texts, known=known, beside=beside)
