@@ -20,13 +20,13 @@ TABLE = f"The widget has these switches:\n\n| Switch | Meaning |\n| --- | --- |\
 def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
     for answer in (ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)):
         assert "| Switch | Meaning |\n| --- | --- |\n| `--gear-17` |" in answer
-        assert f"\n\n[1]\n\n{OMISSION}" in answer
+        assert f"\n\nSource: [1]\n\n{OMISSION}" in answer
 
 
 def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
     rows = "| Part | Meaning |\n| --- | --- |\n| Gear | Turns the widget. It has teeth. |\n| Shaft | Holds the gear. |"
     answer = shown("What does the gear of the widget do?", f"The parts of the widget:\n\n{rows}\n")
-    assert f"{rows}\n\n[1]" in answer
+    assert f"{rows}\n\nSource: [1]" in answer
 
 
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
