@@ -18,9 +18,11 @@ TABLE = f"The widget has these switches:\n\n| Switch | Meaning |\n| --- | --- |\
 
 
 def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
-    for answer in (ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)):
+    written, read = ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)
+    assert f"\n\n[1]\n\n{OMISSION}" in written
+    assert f"\n\nSource: [1]\n\n{OMISSION}" in read
+    for answer in (written, read):
         assert "| Switch | Meaning |\n| --- | --- |\n| `--gear-17` |" in answer
-        assert f"\n\nSource: [1]\n\n{OMISSION}" in answer
 
 
 def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
