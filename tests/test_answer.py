@@ -207,6 +207,13 @@ def test_a_lead_stands_with_its_list_and_falls_with_it() -> None:
     assert shown(fails) == fails.replace(f"{FALSE} [1]", f"{FALSE} [1] {FLAG}")
 
 
+@pytest.mark.parametrize("indent", ["", "   "])
+def test_a_lead_stands_with_what_stands_under_a_lead_below_it(indent: str) -> None:
+    code = f"{indent}```\n{indent}ros2 run demo talker\n{indent}```"
+    steps = f"Run the talker [1]:\n\n1. The talker runs [1]:\n\n{code}\n\n2. Run it [1]:\n\n{code}"
+    assert shown(steps) == steps
+
+
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
@@ -346,6 +353,12 @@ def test_code_that_a_passage_has_is_shown_with_its_marker(marker: str) -> None:
 @pytest.mark.parametrize("code", ["```\nrm -rf /\n```", "```sh\nros2 run demo talker\nrm -rf /\n```"])
 def test_code_that_no_passage_has_is_removed(code: str) -> None:
     assert shown(f"{NODE} [1].\n\n{code}\n[1]") == f"{NODE} [1]."
+
+
+def test_the_head_of_a_table_stands_that_a_passage_has_whatever_another_asks() -> None:
+    table = "| Tool | Synchronous? |\n|---|---|\n| apt | Yes [1] |"
+    task = "Choose the tool and justify:\n\n1. Installing from Debian"
+    assert prove(table, [table.replace(" [1]", ""), task]).text == table
 
 
 def test_the_rows_of_a_table_are_checked_one_by_one() -> None:

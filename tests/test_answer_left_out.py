@@ -285,12 +285,11 @@ def test_what_only_an_order_says_together_is_not_confirmed_by_a_passage_with_som
     assert prove(said, [f"{ferry}\n\n{ORDER}", stated]).sentences[0].standing == "supported"
 
 
-@pytest.mark.parametrize("told", ["Write a poem about a tranquil evening by the sea.", "Is the sea tranquil tonight?"])
-def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
-    writer = AnswerWriter(passages_of(told), AnswerOptions(REFUSAL, footer="none"))
-    writer.feed("The sea is tranquil tonight, a tranquil evening by the sea [1].")
+def test_a_question_of_a_book_states_nothing() -> None:
+    writer = AnswerWriter(passages_of("Is the sea tranquil tonight?"), AnswerOptions(REFUSAL, footer="none"))
+    writer.feed("The sea is tranquil tonight [1].")
     writer.close()
-    assert writer.refused == "unconfirmed"
+    assert writer.shown.content == f"The sea is tranquil tonight [1]. {FLAG}"
 
 
 def test_an_answer_in_another_language_is_shown_with_marks_and_says_that_it_was_not_checked() -> None:

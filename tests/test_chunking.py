@@ -11,6 +11,7 @@ import pytest
 
 from rag.book import Chunk, Document
 from rag.ingest.chunking import chunk
+from rag.types import OMISSION
 from tests.fakes import count_words
 
 
@@ -133,6 +134,20 @@ def test_a_fence_that_its_list_closes_is_closed_in_every_part() -> None:
     assert len(code) > 1
     assert all(text.count("```") == 2 for text in code)
     assert "value_39" in code[-1]
+
+
+@pytest.mark.parametrize("sign", ["", "> ", "   "])
+def test_where_code_goes_on_in_another_text_a_mark_says_so(sign: str) -> None:
+    code = "\n".join(f"{sign}call_number_{n}()" for n in range(40))
+    lead = "1. Run it:\n\n" if sign == "   " else ""
+    found = [chunk.text for chunk in chunks_of(f"{lead}{sign}```py\n{code}\n{sign}```")]
+    first, *_, last = [text for text in found if "call" in text]
+    assert f"```py\n{sign}call_number_0()" in first
+    assert first.endswith(f"\n{sign}{OMISSION}\n{sign}```")
+    assert last.strip("> ").startswith(f"```py\n{sign}{OMISSION}\n{sign}call")
+    assert last.count(OMISSION) == 1
+    whole = chunks_of(f"```py\n{code}\n```", max_tokens=2000)
+    assert OMISSION not in whole[0].text
 
 
 def test_parts_of_code_are_about_equally_long() -> None:

@@ -24,7 +24,7 @@ from rag.settings import Settings
 from rag.text.sentences import units
 from rag.types import UNCONFIRMED_MARK, Event, Response
 from tests.conftest import SHARED, index_book
-from tests.obedience import CHANGES, PLANTED, echoed, followed, links
+from tests.obedience import PLANTED, links, obeyed
 from tests.openai_server import Endpoint, Reply, Request, answer
 from tests.prompt_reader import PromptPassage, parse_prompt
 from tests.wire import listening
@@ -66,11 +66,6 @@ class Obedient(Endpoint):
             [" ".join(f"{one} {mark}" for one in added)]
             + [form.format(one, mark) for form, one in zip(itertools.cycle(FORMS), added, strict=False)]
         )
-
-
-def obeyed(kind: str, attack: str, sentence: str) -> list[str]:
-    changes = followed(kind, attack, sentence)
-    return changes if kind in CHANGES else echoed(attack) + changes
 
 
 def evidence(text: str) -> str | None:

@@ -110,6 +110,19 @@ def test_fenced_code_is_never_touched(code: str) -> None:
     assert cleaned(f"A <B>b</B>.\n\n{code}\n\nC.") == f"A b.\n\n{code}\n\nC."
 
 
+@pytest.mark.parametrize("comment", ["// {}", "# {}", "/* {} */", "{{/* {} */}}", "<!-- {} -->"])
+@pytest.mark.parametrize("suffix", ["md", "mdx"])
+def test_comments_that_only_mark_lines_to_highlight_go(comment: str, suffix: str, tmp_path: Path) -> None:
+    (tmp_path / "docusaurus.config.js").write_text("export default {markdown: {format: 'detect'}}", encoding="utf-8")
+    rules = Docusaurus(tmp_path, config=tmp_path / "docusaurus.config.js", reason="")
+    marks = [comment.format(f"highlight-{name}") for name in ("start", "end", "next-line")]
+    code = "```js\n{}a()\n  {}b() // highlight-end of it\n{}c()\n```"
+    marked = code.format(*(f"{mark}\n" for mark in marks))
+    file = tmp_path / f"page.{suffix}"
+    page = PageFile(marked, "mdx" if suffix == "mdx" else "markdown", path=file.name, file=file)
+    assert rules.convert(page).text == code.format("", "", "").replace("  b()", "b()")
+
+
 def test_a_fence_directly_after_a_tag_is_code() -> None:
     assert cleaned('<TabItem value="a">\n```js\n<X />\n```\n</TabItem>') == "a:\n\n```js\n<X />\n```"
 

@@ -129,6 +129,7 @@ def test_a_name_with_another_number_or_letter_is_another_name(sentence: str, pas
         ("ROS2 nodes communicate with DDS.", "ROS 2 nodes communicate with DDS."),
         ("Hash it with SHA256.", "Hash it with SHA-256."),
         ("Python3 runs the script.", "Python 3.11 runs the script."),
+        ("Colcon replaces ROS1's catkin.", "Colcon replaces ROS1's catkin."),
         ("CO2 dissolves in water.", "CO₂ dissolves in water."),
         ("Vitamin C is found in fruit.", "In fruit vitamin c is found."),
         ("The chapter Ⅲ explains loops.", "Chapter 3 explains loops."),
@@ -142,3 +143,39 @@ def test_a_name_with_a_number_or_letter_is_found_however_it_is_written(sentence:
 def test_a_package_with_an_ordinary_name_is_looked_up_behind_its_tool() -> None:
     verdict = check("Run pip install requests.", ["Run `pip install httpx` and edit the file."])
     assert verdict.reasons == ("code: requests is not in the passages",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("It has an SSD.", "It has a solid-state drive."),
+        ("Enter your PIN.", "Enter your personal identification number."),
+        ("The FDR is controlled.", "The false discovery rate is controlled."),
+        ("The API key is sent in the HTTP header.", "Send the key in the header."),
+        ("Plug it into the USB port.", "Plug it into the port."),
+    ],
+)
+def test_an_acronym_of_words_there_or_of_the_language_is_no_invented_name(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("HNO3 is an acid.", "H2SO4 is an acid."),
+        ("The board has a Cortex-M7.", "The board has a Cortex-M4."),
+        ("The gene p54 is mutated.", "The gene p53 is mutated."),
+        ("The router speaks IPv4.", "The router speaks IPv6."),
+        ("The coastguard of the NRHP found it.", "The coastguard found it."),
+    ],
+)
+def test_a_name_with_a_digit_or_an_acronym_from_nowhere_is_invented(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "contradicted"
+
+
+def test_the_number_behind_a_hyphen_may_belong_to_a_name() -> None:
+    assert not [one for one in check("It lacks vitamin B-12.", ["It lacks vitamin B12."]).kinds if one != "distant"]
+
+
+def test_another_letter_behind_a_hyphen_is_another_thing() -> None:
+    assert not check("The board has a USB-A port.", ["The board has a USB-C port."]).supported

@@ -13,6 +13,7 @@ from rag.answer.sanitizer import Sanitized, Sanitizer
 from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english import phrases
+from rag.text.english.numerals import OWN_NUMBER
 from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, is_talk, joined_tasks, words
 from rag.text.markup import MarkedText, written_addresses
 from rag.text.vocabulary import is_common, is_english, stem
@@ -70,7 +71,8 @@ class LineCheck:
         found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
-        line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+        settled = found.verbatim or line.standing == "contradicted" or found.ordered
+        line.waits = self._judged and line.kind != "code" and not settled
 
     def _only_cites(self, line: AnswerLine) -> bool:
         """Whether the line only says what it cites: "See Nodes for more [1].", "Source: [1] for the weights." """
@@ -278,7 +280,10 @@ class LineCheck:
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
         line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
-        if line.kind == "rule" or self._is_known(bare, numbers) or self._names_columns(line):
+        named = OWN_NUMBER.sub("", bare, count=1)
+        stands = self._is_known(named, numbers)
+        stands = stands and (named == bare or self._check_frame(bare, numbers).standing != "contradicted")
+        if line.kind == "rule" or stands or self._names_columns(line):
             line.frame = True
             return
         found = self._check_frame(said, numbers)

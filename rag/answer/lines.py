@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceSplitter, TextPiece
-from rag.text.english.numerals import SMALL, units
+from rag.text.english.numerals import SMALL
 from rag.text.english.phrases import ANNOUNCES, CAPTION, SOURCE_LABEL, SOURCES_TITLE
+from rag.text.english.units import unit_of
 from rag.text.markup import MarkedText, without_markers
 from rag.types import OMISSION, Quote, Standing
 
@@ -129,7 +130,7 @@ def announced(lead: str) -> tuple[int, str]:
     (6, 'There are types:')
     """
     match = ANNOUNCES.search(lead)
-    if match is None or match["noun"] in units():
+    if match is None or unit_of(match["noun"]):
         return 0, lead
     number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
     return number, lead[: match.start()] + lead[match.end("number") :].lstrip()

@@ -103,11 +103,18 @@ class PendingLines:
         return not (line.frame or line.is_open or line.waits or line.standing in self._hidden)
 
     def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
-        """A heading, lead or head of a table is shown with the first statement under it."""
+        """A heading, lead or head of a table is shown with the first statement under it.
+
+        What stands under a lead below it counts too: "Follow these steps:", "1. Build it:" and then the command.
+        """
+        above = [frame]
         for line in following:
-            under = _is_under(frame, line)
-            if not under or line.waits or self._stands(line):
-                return None if under and line.waits else under
+            while above and not _is_under(above[-1], line):
+                above.pop()
+            if not above or line.waits or self._stands(line):
+                return None if above and line.waits else bool(above)
+            if line.frame and line.kind == "lead":
+                above.append(line)
         return None
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
@@ -131,6 +138,8 @@ def _is_under(frame: AnswerLine, line: AnswerLine) -> bool:
         return line.kind != "heading" or line.level > frame.level
     if line.kind == "heading" or line.run > frame.run + (frame.kind == "lead"):
         return False
+    if line.kind == "code" and line.run > frame.run:  # a step may have its command at the margin
+        return True
     beside = line.in_list or line.run != frame.run
     return not (frame.in_list and beside and line.indent <= frame.indent)
 

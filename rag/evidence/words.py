@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
-from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, TITLES
+from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, WORLD_WARS, irregular
+from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, SHORT_DATES, TITLES
 from rag.text.vocabulary import is_english, rarity, stem
 
 _DATE: Final = r"\d{4}-\d\d-\d\d(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.)\d{4}(?!\d)"  # 2020-07-31  31/7/2020  31.7.2020
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
     words and punctuation, else 0.2 to 1 by rarity. `capital`: it begins with a capital letter. `first`: it begins a
-    sentence, so that a capital says nothing. `digits`: it begins with a digit.
+    sentence, so that a capital says nothing. `digits`: it begins with a digit. `raw` is the token as it is written.
     """
 
     start: int
@@ -55,6 +55,7 @@ class Token(NamedTuple):
     capital: bool
     first: bool
     digits: bool
+    raw: str
 
     @property
     def breaks(self) -> bool:
@@ -89,13 +90,23 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
         parts = _numeral(raw) if raw[0].isdigit() else [(0, 1, MINUS)] if match["sign"] else _split(raw)
         for left, right, word in parts:
             begin, stop = match.start() + left, match.start() + right
-            digits = word[:1].isdigit()
-            found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
+            part = raw[left:right]
+            found.append(Token(begin, stop, word, *_measure(word), part[:1].isupper(), first, word[:1].isdigit(), part))
         if raw[0].isalnum():
             first = False
         elif raw in ".!?:":
             first = True
-    return tuple(found)
+    return tuple(_in_date(found, at) if token.word in SHORT_DATES else token for at, token in enumerate(found))
+
+
+def _in_date(found: Sequence[Token], at: int) -> Token:
+    """The token with the whole name of its day or month, if it stands next to a number: "Mon, 3 Mar 2025"."""
+    token, around = found[at], (*found[max(0, at - 1) : at], *found[at + 1 : at + 3])
+    numbered = any(one.digits for one in around if abs(one.start - token.end) < len("3rd, "))
+    if not (token.capital and numbered) or token.word in MONTHS:
+        return token
+    word = SHORT_DATES[token.word]
+    return token._replace(word=word, key=key_of(word))
 
 
 _Parts = Sequence[tuple[int, int, str]]  # the words of a match of `_TOKEN`, each with its start and end in it
@@ -121,8 +132,9 @@ def _split(raw: str) -> _Parts:
         return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
         raw, word = raw.upper(), word.replace(".", "")
-    if raw.isupper() and word in NAMES_IN_CAPITALS:
-        return [(0, len(raw), f"={word}")]
+    if raw.isupper() and word in WORLD_WARS | NAMES_IN_CAPITALS:
+        war = [(0, 1, "world"), (1, 2, "war"), (2, len(raw), word[2:])]
+        return war if word in WORLD_WARS else [(0, len(raw), f"={word}")]
     if word == "n't":
         return [(0, len(raw), "not")]
     if word == "cannot":

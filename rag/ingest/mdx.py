@@ -40,6 +40,11 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]([^\n]*)$", re.MULTILINE)
 _CODE_BLOCK: Final = re.compile(
     r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0|(?<=\{)[A-Za-z]\w*+)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
 )
+# A line that only tells the site which lines to highlight.
+_MAGIC_COMMENT: Final = re.compile(
+    r"^[ \t>]*+(?://|#|--|%|;|\{?/\*|<!--)[ \t]*+highlight-(?:next-line|start|end)[ \t]*+(?:\*/\}?|-->)?[ \t]*+\n",
+    re.MULTILINE,
+)
 _OPENS: Final = re.compile(r"[ \t]*<([A-Z]\w*|details|div)(?:\s[^<>]*)?(?<!/)>[ \t]*")
 _CLOSES: Final = re.compile(r"[ \t]*</([A-Z]\w*|details|div)>[ \t]*")
 
@@ -85,6 +90,12 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
     strip_html(draft, mdx=True, inline=inline)
     draft.text = admonitions(re.sub(r"</?>", "", without_expressions(draft.text, values)))
     rewrite_links(draft, links(page.file))
+    draft.rewrite_code(without_magic_comments)
+
+
+def without_magic_comments(code: str) -> str:
+    """Code without the comments that mark lines to highlight, which the site does not show."""
+    return _MAGIC_COMMENT.sub("", code)
 
 
 def unindented(text: str) -> str:

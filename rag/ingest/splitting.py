@@ -1,7 +1,8 @@
 """Pack the blocks of a section into texts that fit, and cut the blocks that are too long.
 
 A text is a slice of the page where possible. When code or a table is cut, every part gets the fence's opening and
-closing line, or the table's head.
+closing line, or the table's head. Where code goes on in another text, `OMISSION` stands in its place, so that nobody
+takes a part of a program for the whole.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.ingest.page import CONTAINERS, Block
+from rag.types import OMISSION
 
 Fits = Callable[[str], bool]
 
@@ -44,6 +46,28 @@ class SplitPiece:
 
     def of(self, text: str) -> str:
         return self.before + text[self.begin : self.end] + self.after
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFrame:
+    """What completes the parts of `begin` to `end`: all of them, and where the part before or after it is missing."""
+
+    begin: int
+    end: int
+    before: str = ""
+    after: str = ""
+    cut_before: str = ""
+    cut_after: str = ""
+
+    @property
+    def longest(self) -> str:
+        """What is added to a part from the middle."""
+        return self.before + self.cut_before + self.cut_after + self.after
+
+    def part(self, begin: int, end: int) -> SplitPiece:
+        """The part from `begin` to `end`, completed."""
+        before = self.before + (self.cut_before if begin > self.begin else "")
+        return SplitPiece(begin, end, before, (self.cut_after if end < self.end else "") + self.after)
 
 
 class Packer:
@@ -199,15 +223,17 @@ def _place_code(piece: SplitPiece, packer: Packer, fits: Fits, *, fenced: bool) 
     spans = _lines(text, piece.begin, piece.end)
     opening = _OPENER.match(text, *spans[0]) if fenced else None
     if not opening:
-        _place_lines(spans, packer, fits, "", "")
+        _place_lines(spans, packer, fits, SplitFrame(piece.begin, piece.end))
         return
     closing, body = text[slice(*spans[-1])], spans[1:-1]
     if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # not closed itself: the end of a list or quote ends it
         closing, body = re.sub(r"[^\s>`~]", " ", opening["mark"]), spans[1:]
-    before, after = opening["mark"] + opening["language"] + "\n", "\n" + closing
-    if not fits((before + after) * 2):  # such as a fence of a hundred backticks: the code needs at least half
-        before = after = ""
-    _place_lines(body, packer, fits, before, after)
+    ends = (body[0][0], body[-1][1]) if body else (0, 0)
+    mark = closing[: len(closing) - len(closing.lstrip("> \t"))] + OMISSION
+    frame = SplitFrame(*ends, opening["mark"] + opening["language"] + "\n", "\n" + closing, mark + "\n", "\n" + mark)
+    if not fits(frame.longest * 2):  # such as a fence of a hundred backticks: the code needs at least half
+        frame = SplitFrame(*ends)
+    _place_lines(body, packer, fits, frame)
 
 
 def _place_table(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
@@ -215,43 +241,39 @@ def _place_table(piece: SplitPiece, packer: Packer, fits: Fits) -> None:
     head = packer.text[spans[0][0] : spans[1][1] + 1]
     rows = [packer.text[slice(*row)] for row in spans[2:]]
     if fits(head * 2) and rows:  # the rows need at least half of a text
-        _place_lines(spans[2:], packer, fits, head, "")
+        _place_lines(spans[2:], packer, fits, SplitFrame(piece.begin, piece.end, head))
     else:
-        _place_lines(spans, packer, fits, "", "")
+        _place_lines(spans, packer, fits, SplitFrame(piece.begin, piece.end))
 
 
-def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, before: str, after: str) -> None:
+def _place_lines(spans: list[tuple[int, int]], packer: Packer, fits: Fits, frame: SplitFrame) -> None:
     """Add runs of whole lines of about equal length; cut a line that does not fit by itself."""
     sums = [0]  # words and marks before each line; every tokenizer's count is close to that
     for span in spans:
         sums.append(sums[-1] + len(_MARK.findall(packer.text[slice(*span)])))
     line = 0
     while line < len(spans):
-        limit = _reach(spans, line, packer, before, after)
+        limit = _reach(spans, line, packer, frame)
         if limit is None:
             packer.open_large()
-            if not fits(SplitPiece(*spans[line], before, after).of(packer.text)):
-                for part in _cut(SplitPiece(*spans[line]), packer.text, lambda t: fits(before + t + after)):
-                    packer.add(SplitPiece(part.begin, part.end, before, after))
+            if not fits(frame.part(*spans[line]).of(packer.text)):
+                for part in _cut(SplitPiece(*spans[line]), packer.text, lambda t: fits(frame.longest + t)):
+                    packer.add(frame.part(part.begin, part.end))
                 packer.open_large()
                 line += 1
             else:
                 packer.flush()
             continue
         end = _even_end(spans, sums, packer.text, line, limit + 1)
-        packer.add(SplitPiece(spans[line][0], spans[end - 1][1], before, after))
+        packer.add(frame.part(spans[line][0], spans[end - 1][1]))
         if end < len(spans):
             packer.flush()
         line = end
 
 
-def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, before: str, after: str) -> int | None:
+def _reach(spans: list[tuple[int, int]], line: int, packer: Packer, frame: SplitFrame) -> int | None:
     """The last line of the longest run from `line` that the open text takes; None if it takes not even one."""
-
-    def takes(last: int) -> bool:
-        return packer.takes(SplitPiece(spans[line][0], spans[last][1], before, after))
-
-    return longest(range(line, len(spans)), takes)
+    return longest(range(line, len(spans)), lambda last: packer.takes(frame.part(spans[line][0], spans[last][1])))
 
 
 def _even_end(spans: list[tuple[int, int]], sums: list[int], text: str, line: int, limit: int) -> int:

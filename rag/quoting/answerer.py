@@ -225,7 +225,8 @@ def _has_own_words(question: str, reading: Reading) -> bool:
 
 def excerpt(reading: Reading) -> list[str]:
     """The answer in pieces, one for each quoted unit; joined, they are its text. Empty if there is nothing to quote."""
-    return laid_out([lines(block, reading) for block in choose(reading)], reading.terms)
+    chosen = choose(reading)
+    return laid_out([lines(block, reading, chosen) for block in chosen], reading.terms)
 
 
 def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[str]:

@@ -20,7 +20,7 @@ from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
 from rag.text.terms import keys, terms
 from rag.text.vocabulary import stem
-from rag.types import Passage
+from rag.types import OMISSION, Passage
 
 Form = Literal["text", "list", "steps", "code", "table"]
 
@@ -119,6 +119,10 @@ class QuoteBlock:
         """The last titles above it: two of the passage, and the nearest heading."""
         titles = [*self.passage.title.split(" > ")[-2:], self.heading]
         return tuple(dict.fromkeys(titles))
+
+    def is_beside(self, other: QuoteBlock) -> bool:
+        """Whether both are in one section."""
+        return (self.run, self.section) == (other.run, other.section)
 
     @property
     def is_aside(self) -> bool:
@@ -302,6 +306,11 @@ def is_sayable(unit: Unit) -> bool:
     return not _WORK.match(unit.text)
 
 
+def is_labelled(block: QuoteBlock) -> bool:
+    """Whether a single line leads to the code of a block, as the label of a tab does."""
+    return block.form == "code" and [unit.kind for unit in block.units] == ["lead", "code"]
+
+
 def leans_back(block: QuoteBlock, unit: Unit) -> bool:
     """Whether a sentence points back to another one.
 
@@ -342,9 +351,9 @@ def _platforms(text: str) -> set[int]:
 
 
 def _begins_within(block: QuoteBlock) -> bool:
-    """Whether code begins with a line that is indented deeper than a later one, or that closes a bracket."""
+    """Whether code begins in the middle: its passage says so, or its first line is indented, or closes a bracket."""
     body = textwrap.dedent(block.units[block.lead].text.partition("\n")[2]) if block.form == "code" else ""
-    return body[:1] in (" ", "}", ")", "]") and not body.startswith("```")
+    return body.lstrip("\n").startswith((" ", "}", ")", "]", OMISSION))
 
 
 def _is_label(block: QuoteBlock) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from rag.quoting.blocks import QuoteBlock, bullet, is_sayable, is_signature, leans_back
+from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
 from rag.quoting.relevance import Reading, defines, definitions, share
 from rag.text.markup import parse
 from rag.text.sentences import Unit, sentence_spans
@@ -52,27 +52,32 @@ class Line:
     unit: Unit | None
 
 
-def lines(block: QuoteBlock, reading: Reading) -> list[Line]:
-    """What is quoted of a block, in order, with its omissions."""
+def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()) -> list[Line]:
+    """What is quoted of a block, in order, with its omissions. `quoted` are all blocks of the answer."""
     start = 0
-    if not _has_antecedent(block, reading):
+    if not _has_antecedent(block, reading, quoted):
         while start < len(block.units) and leans_back(block, block.units[start]):
             start += 1
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
-    wanted = [i for i, unit in enumerate(block.units) if i >= start and is_sayable(unit)]
+    one_of_several = is_labelled(block) and sum(is_labelled(other) and other.is_beside(block) for other in quoted) > 1
+    wanted = [i for i, unit in enumerate(block.units) if i >= start and (one_of_several or is_sayable(unit))]
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     wanted = wanted[_opening(block, wanted, reading) :]
     if sum(len(block.units[i].text) for i in wanted) > WHOLE:
         wanted = _shortened(block, wanted)
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
-    return list(_with_omissions(block, wanted)) if whole else []
+    cut = [Line(block, None)] if start and block.form == "code" else []
+    return [*cut, *_with_omissions(block, wanted)] if whole else []
 
 
-def _has_antecedent(block: QuoteBlock, reading: Reading) -> bool:
+def _has_antecedent(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]) -> bool:
+    """Whether the block before it can be what its first sentence points to: it is quoted, or needs no other block."""
     before = reading.runs[block.run][block.place - 1] if block.place else None
-    return before is not None and before.section == block.section and not leans_back(before, before.units[0])
+    if before is None or before.section != block.section:
+        return False
+    return before in quoted or not leans_back(before, before.units[0])
 
 
 def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:

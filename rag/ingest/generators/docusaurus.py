@@ -16,7 +16,9 @@ from rag.ingest.formats.known_formats import MARKUP
 from rag.ingest.generators.config_files import as_text, config_options
 from rag.ingest.generators.docusaurus_site import DocsTree, SidebarEntry, Sidebars, SiteOptions, site_options
 from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.mdx import without_magic_comments
 from rag.ingest.page import MarkdownText
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import matches_any
 from rag.ingest.source_files import is_file, is_folder
 from rag.ingest.titles import without_number
@@ -188,3 +190,7 @@ class Docusaurus(Generator):
 
     def is_mdx(self, page: PageFile) -> bool:
         return page.syntax == "mdx" or (page.syntax == "markdown" and self.site.mdx == "mdx")
+
+    def rewrite(self, draft: PageDraft, page: PageFile) -> None:
+        draft.rewrite_code(without_magic_comments)
+        super().rewrite(draft, page)

@@ -18,7 +18,9 @@ POINTER: Final = re.compile(
     r"(?:previous|next) (?:chapter|page|section)\b|after (?:completing|reading) this", re.IGNORECASE
 )
 ABOUT_ITSELF: Final = re.compile(
-    r"(?:in )?(?:this|the next|the previous) (?:chapter|section|page|guide|book|tutorial|lesson)\b", re.IGNORECASE
+    r"(?:in )?(?:this|the next|the previous) "
+    r"(?:chapter|section|page|guide|book|tutorial|lesson|article|document|post)\b",
+    re.IGNORECASE,
 )
 # Sentences that only point to another page: "See the guide for details."
 REFERENCE: Final = re.compile(
@@ -64,7 +66,8 @@ LEANS_BACK: Final = re.compile(
     r"Alternatively|Additionally|Finally|Next|Now that|After that|In addition|In other words|"
     r"In (?:this|that|these|those|the same|such)|Another|"
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
-    r"To \w+ (?:this|that|these|those|so))\b"
+    r"To \w+ (?:this|that|these|those|so)|Would|Will|Produces|From (?:there|here)|"
+    r"With (?:this|that))\b"
 )
 # "these statements": what is pointed to, as a word.
 POINTED: Final = re.compile(r"\b(?:this|that|these|those|such(?: an?)?) ([^\W\d_][\w-]*)", re.IGNORECASE)

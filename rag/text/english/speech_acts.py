@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from rag.text.sentences import Unit, sentence_spans, units
 
@@ -339,7 +339,7 @@ _TASK: Final = re.compile(
     r"\W*(?:(?:please|now|next|then|also|kindly|\d{1,3}[.)])\W+)*(?:can|could|would|will)?(?:\s?you\s)?(?:please\s)?"
     r"(?P<verb>write|draft|compose|develop|provide|translate|explain|describe|summari[sz]e|generate|produce|craft|"
     r"create|tell|give|show|list|outline|break\sdown|discuss|compare|argue|imagine|pretend|say|repeat|print|output|"
-    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
+    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite|replace)\b",
     re.IGNORECASE,
 )
 # "Answer:" and "**Output 2:**" name what follows: a book of questions has them before every answer.
@@ -367,32 +367,21 @@ def joined_tasks(sentence: str) -> tuple[str, ...]:
     return tuple(one for one in clauses if task_verb(one))
 
 
-class Demand(NamedTuple):
-    """A task or a question at `text[start:end]`, in code points; `verb` is that of the task, "" for a question."""
-
-    start: int
-    end: int
-    verb: str
-
-
-def asked(text: str) -> Iterator[Demand]:
-    """Tasks and questions of a Markdown text in order. Headings and code are skipped."""
+def questions(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the questions of a Markdown text in order, in code points. Headings and code are skipped."""
     for unit in units(text):
         if unit.kind not in ("code", "heading"):
             for start, end in _sentences(text, unit):
-                sentence = text[start:end]
-                verb = task_verb(sentence)
-                if verb or sentence.rstrip("*_ \"'”’»)").endswith("?"):
-                    yield Demand(start, end, verb)
+                if text[start:end].rstrip("*_ \"'”’»)").endswith("?"):
+                    yield start, end
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of a unit. What follows a colon is a sentence of its own, except after a task."""
+    """Spans of the sentences of a unit. What follows a colon is a sentence of its own."""
     for start, end in sentence_spans(text, unit.start, unit.end):
         for colon in _COLON.finditer(text, start, end):
-            if not task_verb(text[start : colon.start()]):
-                yield start, colon.start()
-                start = colon.end()
+            yield start, colon.start()
+            start = colon.end()
         yield start, end
 
 
