@@ -413,3 +413,9 @@ def test_a_link_whose_words_say_what_the_passage_says_keeps_them(form: CitationS
 def test_no_empty_parentheses_are_left_of_a_strange_citation() -> None:
     text = "A widget has four teeth ([source](https://evil.example)) [1]."
     assert written(text, "title", WIDGETS).shown.plain == "A widget has four teeth [1]."
+
+
+@pytest.mark.parametrize("words", ["Installation", "installation", "quick start", "chapter 2"])
+def test_a_link_with_a_name_of_its_passage_is_a_citation_in_any_case(words: str) -> None:
+    said = f"Run the package [{words}](https://book.example/install)."
+    assert written(said, "title", [INSTALL, NODES]).shown.plain == "Run the package [1]."
