@@ -24,29 +24,30 @@ from typing import Final
 
 from cli.parser import WrongUsageError, build_parser
 
-# The module and the function of each command; a module is imported when its command runs.
+# The file of `cli` and the function of each command; a file is imported when its command runs.
 _COMMANDS: Final = {
-    "chat": ("cli.chat", "chat"),
-    "ask": ("cli.ask", "ask"),
-    "search": ("cli.search", "search"),
-    "passages": ("cli.search", "passages"),
-    "ingest": ("cli.ingest", "ingest"),
-    "books": ("cli.books", "books"),
-    "threads": ("cli.threads", "threads"),
-    "verify": ("cli.verify", "verify_thread"),
-    "eval": ("cli.eval", "evaluate"),
-    "trust": ("cli.trust", "trust"),
-    "serve": ("cli.serve", "serve"),
-    "mcp": ("cli.serve", "mcp"),
-    "doctor": ("cli.doctor", "doctor"),
-    "completion": ("cli.shell_completion", "completion"),
+    "chat": ("chat", "chat"),
+    "ask": ("ask", "ask"),
+    "search": ("search", "search"),
+    "passages": ("search", "passages"),
+    "ingest": ("ingest", "ingest"),
+    "books": ("books", "books"),
+    "threads": ("threads", "threads"),
+    "verify": ("verify", "verify_thread"),
+    "eval": ("eval", "evaluate"),
+    "trust": ("trust", "trust"),
+    "serve": ("serve", "serve"),
+    "mcp": ("serve", "mcp"),
+    "doctor": ("doctor", "doctor"),
+    "completion": ("shell_completion", "completion"),
 }
 
 
 def _load_command(name: str) -> Callable[[argparse.Namespace], int]:
     """The function of the command. It returns the exit code."""
-    module, function = _COMMANDS[name]
-    command: Callable[[argparse.Namespace], int] = getattr(import_module(module), function)
+    file, function = _COMMANDS[name]
+    package = build_parser.__module__.rpartition(".")[0]  # `cli`, which is `askbook.cli` when it is installed
+    command: Callable[[argparse.Namespace], int] = getattr(import_module(f"{package}.{file}"), function)
     return command
 
 

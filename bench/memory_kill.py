@@ -26,21 +26,27 @@ from graph.memory import MemoryOptions, open_memory
 from tests.fakes import passage
 from tests.machine import ANSWER, Machine
 
+BEGUN, RESUMED = "begun", "resumed"  # the first line of a process: without an interrupted turn, or with one
 LONGEST = 0.25  # seconds from a process's first turn until it is killed, enough for some turns
 
 
 async def converse(home: Path, options: MemoryOptions, turns: int, pipe: int) -> None:
-    """Finish an interrupted turn, then ask until there are enough turns. Writes a line to `pipe` for each turn."""
+    """Finish an interrupted turn, then ask at least once, until there are enough turns.
+
+    Writes to `pipe` how it began, and a line for each turn.
+    """
     async with open_memory(home, options=options) as memory:
         machine = Machine(memory=memory, passages=[passage(text="A node is a process. " * 70)])
+        is_left = await machine.agent.unfinished("t") is not None
         found = await memory.conversation("t")
-        os.write(pipe, b"begun\n")
-        if await machine.agent.unfinished("t") is not None:
+        os.write(pipe, f"{RESUMED if is_left else BEGUN}\n".encode())
+        if is_left:
             machine.model.script[:] = [ANSWER]
             events = [event async for event in machine.agent.resume("t")]
             _report(pipe, events[-1].response)
             found = await memory.conversation("t")
         number = found["turn_count"] if found else 0
+        turns = max(turns, number + 1)
         while number < turns:
             machine.model.script[:] = [ANSWER]
             response = await machine.agent.ask(f"Question {number + 1}?", thread_id="t")
@@ -56,7 +62,10 @@ def _report(pipe: int, response: Any) -> None:
 
 
 def one_process(home: Path, options: MemoryOptions, turns: int, seconds: float | None) -> list[str]:
-    """The lines of a forked process that is killed `seconds` after its first turn began; None lets it end by itself."""
+    """The whole lines of a forked process, of which the first says how it began.
+
+    It is killed `seconds` after its first turn began; None lets it end by itself.
+    """
     reading, writing = os.pipe()
 
     def work() -> int:
@@ -73,12 +82,12 @@ def one_process(home: Path, options: MemoryOptions, turns: int, seconds: float |
             os.kill(child, signal.SIGKILL)
         rest = pipe.read()
     os.waitpid(child, 0)
-    return (first + rest).decode().split("\n")[1:-1] if first else ["failed to begin"]
+    return (first + rest).decode().split("\n")[:-1] if first else ["failed to begin"]
 
 
 async def stored(home: Path, options: MemoryOptions) -> dict[str, Any]:
     async with open_memory(home, options=options) as memory:
-        return await memory.conversation("t") or {"turns": [], "unanswered": None}
+        return await memory.conversation("t") or {"turns": []}
 
 
 def in_a_child(work: Any) -> Any:
@@ -116,11 +125,10 @@ def kill_test(home: Path, options: MemoryOptions, kills: int, turns: int) -> dic
     """Kill `kills` processes at random moments, let a last one finish, and count the problems."""
     rng, reported, began = random.Random(kills), list[str](), time.monotonic()
     interrupted = 0
-    for _ in range(kills):
-        reported += one_process(home, options, 10**9, rng.uniform(0, LONGEST))
-        interrupted += in_a_child(stored(home, options))["unanswered"] is not None
-    done = len(in_a_child(stored(home, options))["turns"])
-    reported += one_process(home, options, max(turns, done + 1), None)
+    for seconds in [*(rng.uniform(0, LONGEST) for _ in range(kills)), None]:
+        first, *lines = one_process(home, options, turns if seconds is None else 10**9, seconds)
+        interrupted += first == RESUMED
+        reported += lines if first in (BEGUN, RESUMED) else [first]
     turns_stored = in_a_child(stored(home, options))["turns"]
     counts = {"kills": kills, "turns": len(turns_stored), "in_the_middle_of_a_turn": interrupted}
     return counts | problems(reported, turns_stored) | {"seconds": round(time.monotonic() - began)}

@@ -2,7 +2,7 @@
 
     with model_server() as model:
         ... OPENAI_BASE_URL=model.address ...
-        model.seconds()     # of the server for the requests since the last call
+        model.calls()       # the number of requests since the last call
 
 It speaks OpenAI's chat completions, streamed or not. The model "answers" quotes the first sentences of the passages in
 the prompt; the model "searches" calls its first tool first, unless the last message is the tool's result.
@@ -14,20 +14,24 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from urllib.request import urlopen
 
+from tests import wire
+from tests.openai_server import Endpoint, Reply, Request, answer
 from tests.rooms import ROOT
+from tests.wire import data, listening
 
 KEY: Final = "sk-bench-0123456789-0123456789-0123456789"
 _PASSAGE: Final = re.compile(r"^\[(\d+)\] Source: [^\n]*\n+(.*?)(?=^\[\d+\] Source: |\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE: Final = re.compile(r"^[A-Z][^\n|#*\[\]<>]{30,200}?\.(?=\s|$)", re.MULTILINE)
-_OF_ALL: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+_USAGE: Final = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
 REFUSAL: Final = "I don't have information about that in the book content"
 
 
@@ -48,20 +52,20 @@ class ModelServer:
             return json.load(reply)
 
 
-class ScriptedModel(ModelServer):
+class ModelServerClient(ModelServer):
     """The server of this file."""
 
-    def seconds(self) -> list[float]:
-        """The seconds from the end of each request to the end of its reply, since the last call."""
-        found: list[float] = self._get("stats")
+    def calls(self) -> int:
+        """The number of requests since the last call."""
+        found: int = self._get("calls")
         return found
 
 
 @contextmanager
-def model_server() -> Iterator[ScriptedModel]:
+def model_server() -> Iterator[ModelServerClient]:
     """The server, listening on a free port until the block ends."""
     with process_of("bench.model_server") as server:
-        yield ScriptedModel(server)
+        yield ModelServerClient(server)
 
 
 @contextmanager
@@ -97,75 +101,63 @@ def _text(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def reply_to(request: dict[str, Any]) -> dict[str, Any]:
-    """The message of the model."""
-    messages = request["messages"]
-    tools = request.get("tools") or []
-    if request["model"].startswith("searches") and tools and messages[-1]["role"] != "tool":
-        question = next(_text(one) for one in reversed(messages) if one["role"] == "user")
-        function = tools[0]["function"]
-        argument = next(iter(function["parameters"]["properties"]))
-        call = {"name": function["name"], "arguments": json.dumps({argument: question})}
-        return {"tool_calls": [{"index": 0, "id": f"call-{time.monotonic_ns()}", "type": "function", "function": call}]}
-    return {"content": answer_from(messages)}
+@dataclass
+class _Model(Endpoint):
+    """The model as a server, which also says what it was asked last, and how often since it was asked that."""
+
+    keeps_alive: bool = True
+    calls: int = 0
+
+    def reply_to(self, request: Request) -> wire.Reply:
+        if request.method == "GET":
+            return data(self._told(request.path))
+        self.calls += 1
+        self.requests.clear()  # only the last one is kept
+        return super().reply_to(request)
+
+    def _told(self, path: str) -> Any:
+        if path == "/last":
+            return self.requests[-1].body
+        calls, self.calls = self.calls, 0
+        return calls
+
+    def answer(self, request: Request) -> wire.Reply:
+        tools, messages = request.body.get("tools") or [], request.body["messages"]
+        if request.body["model"].startswith("searches") and tools and messages[-1]["role"] != "tool":
+            question = next(_text(one) for one in reversed(messages) if one["role"] == "user")
+            function = tools[0]["function"]
+            return _calls(function["name"], {next(iter(function["parameters"]["properties"])): question}, request)
+        return _says(answer_from(messages), request)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    spent: list[float] = []  # noqa: RUF012  # of all requests
-    last: dict[str, Any] = {}  # noqa: RUF012
+def _calls(name: str, arguments: dict[str, str], request: Request) -> wire.Reply:
+    call = {"id": f"call-{time.monotonic_ns()}", "name": name, "arguments": json.dumps(arguments)}
+    if request.body.get("stream"):
+        return Reply(tool=call, finish="tool_calls", usage=_USAGE)
+    function = {"name": name, "arguments": call["arguments"]}
+    return _whole("tool_calls", tool_calls=[{"index": 0, "id": call["id"], "type": "function", "function": function}])
 
-    def do_GET(self) -> None:
-        if self.path == "/last":
-            self._send("application/json", json.dumps(_Handler.last).encode())
-            return
-        body = json.dumps(self.spent).encode()
-        self.spent.clear()
-        self._send("application/json", body)
 
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        _Handler.last = request
-        began = time.perf_counter()
-        message = reply_to(request)
-        finish = "tool_calls" if "tool_calls" in message else "stop"
-        usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
-        if request.get("stream"):
-            deltas: list[dict[str, Any]] = (
-                [{"role": "assistant", "content": part} for part in re.findall(r"\S+\s*", message["content"])]
-                if "content" in message
-                else [{"role": "assistant"} | message]
-            )
-            chunks = [_OF_ALL | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-            chunks.append(_OF_ALL | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-            chunks.append(_OF_ALL | {"choices": [], "usage": usage})
-            body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-            self._send("text/event-stream", body.encode())
-        else:
-            choice = {"index": 0, "message": {"role": "assistant", "content": None} | message, "finish_reason": finish}
-            whole = _OF_ALL | {"object": "chat.completion", "choices": [choice], "usage": usage}
-            self._send("application/json", json.dumps(whole).encode())
-        self.spent.append(time.perf_counter() - began)
+def _says(text: str, request: Request) -> wire.Reply:
+    if request.body.get("stream"):
+        return answer(*re.findall(r"\S+\s*", text), usage=_USAGE)
+    return _whole("stop", content=text)
 
-    def _send(self, kind: str, body: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-        self.wfile.flush()
 
-    def log_message(self, *_: Any) -> None:
-        return
+def _whole(finish: str, **fields: Any) -> wire.Reply:
+    """A message that is not streamed."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, **fields}, "finish_reason": finish}
+    return data(
+        {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+        | {"usage": _USAGE}
+    )
 
 
 def main() -> None:
     """Serve until the process is ended; the first line of the output is the address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
-    server.serve_forever()
+    with listening(_Model()) as server:
+        print(server.address.removesuffix(server.prefix), flush=True)
+        threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any, Final
 from openai import AsyncOpenAI
 from pydantic import SecretStr
 
-from bench.model_server import KEY, ScriptedModel, model_server
+from bench.model_server import KEY, ModelServerClient, model_server
 from bench.questions import QUESTIONS
 from bench.table import Row, print_table
 from graph.agent import Agent, open_agent
@@ -76,7 +76,7 @@ class TurnTime:
         return self.processor - self.model_processor
 
 
-def settings(home: Path, model: ScriptedModel, **more: Any) -> Settings:
+def settings(home: Path, model: ModelServerClient, **more: Any) -> Settings:
     given: dict[str, Any] = {"openai_base_url": model.address, "openai_model": "answers", "judge": "none"}
     return Settings(home=home, openai_api_key=SecretStr(KEY), **given, **more)
 
@@ -89,7 +89,7 @@ async def bare(client: AsyncOpenAI, request: dict[str, Any]) -> tuple[float, flo
     return time.perf_counter() - wall, time.process_time() - processor
 
 
-async def turn(agent: Agent, client: AsyncOpenAI, model: ScriptedModel, number: int, thread: str) -> TurnTime:
+async def turn(agent: Agent, client: AsyncOpenAI, model: ModelServerClient, number: int, thread: str) -> TurnTime:
     """One turn. Raises `RuntimeError` if it is not answered with one call."""
     question = QUESTIONS[number % len(QUESTIONS)]
     wall, processor = time.perf_counter(), time.process_time()
@@ -103,7 +103,7 @@ async def turn(agent: Agent, client: AsyncOpenAI, model: ScriptedModel, number: 
 
 
 @asynccontextmanager
-async def prepared(home: Path, model: ScriptedModel, **more: Any) -> AsyncIterator[tuple[Agent, RememberedSearch]]:
+async def prepared(home: Path, model: ModelServerClient, **more: Any) -> AsyncIterator[tuple[Agent, RememberedSearch]]:
     """An agent that has answered every question once, and its searches."""
     async with open_agent(settings(home, model, **more)) as agent:
         parts = agent.services.parts(None)
@@ -123,7 +123,7 @@ class Measured:
     searches: list[float]
 
 
-async def measured(home: Path, model: ScriptedModel, turns: int) -> Measured:
+async def measured(home: Path, model: ModelServerClient, turns: int) -> Measured:
     checked, unchecked = [], []
     client = AsyncOpenAI(base_url=model.address, api_key=KEY)
     async with (

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import clipped, counted, in_line, print_json
+from cli.terminal import by_rules, clipped, counted, in_line, print_json
 from rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def _lines(book: BookRecord) -> list[str]:
         "pages": "" if book.pages is None else f"{book.pages:,}",
         "passages": f"{book.passages:,}",
         "model": book.embedding_model,
-        "date": (book.date or "").replace("T", " "),
+        "date": (book.date or "").replace("T", " ")[:16],
         "profiles": ", ".join(book.profiles),
     }
     lines = [f"{name + ':':<11}{in_line(text)}" for name, text in fields.items() if text]
     for source in book.sources:
-        rules = f" (read by the rules of {source.generator}: {source.reason})" if source.generator else ""
+        rules = f" (read {by_rules(source.generator)}: {source.reason})" if source.generator else ""
         lines.append(in_line(f"{'source:':<11}{source.source}{rules}"))
     return lines
 

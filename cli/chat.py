@@ -55,7 +55,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 class _Shelf:
-    """Keeps the agent of the book that is asked open, and puts another one in its place."""
+    """Keeps the agent of the current book open, and replaces it."""
 
     def __init__(self, options: argparse.Namespace, settings: Settings) -> None:
         self._options, self._settings = options, settings

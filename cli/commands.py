@@ -93,7 +93,7 @@ def _chosen_source(citations: list[Citation], rest: str) -> Citation:
 async def _cited(session: ChatSession) -> list[tuple[str, str]]:
     try:
         citations = await session.citations()
-    except AskbookError:  # the command says it
+    except AskbookError:  # the command reports it
         return []
     return [(str(citation.marker), citation.breadcrumb or citation.title) for citation in citations]
 

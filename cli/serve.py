@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 _SUGGESTED: Final = 3  # questions on the page of a first visitor
-_STOP_SECONDS: Final = 30  # running turns may finish; the others can be resumed
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -71,6 +70,7 @@ async def _serve(
     from rag.profiles.offered_profiles import offer_of
     from rag.web.app import build_app
     from rag.web.hosting import Hosting, Limits, origins_of
+    from rag.web.running_turns import FINISHING_SECONDS
     from state import Context
 
     offer, origins = offer_of(settings), origins_of(settings.allowed_origins)
@@ -85,7 +85,7 @@ async def _serve(
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_graceful_shutdown=FINISHING_SECONDS,
         )
         server = uvicorn.Server(config)
         host, port = listening.getsockname()[:2]

@@ -113,6 +113,13 @@ def waited_for(data: Mapping[str, Any]) -> str:
     return f"The service {'is busy' if 'rate_limit' in data['reason'] else 'failed'}"
 
 
+def by_rules(generator: str) -> str:
+    """By which rules pages were read: "by the rules of mkdocs", or "as plain pages"."""
+    if generator.startswith("plain"):
+        return generator.replace("plain", "as plain pages", 1)
+    return f"by the rules of {generator}"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 turn`, `2 turns`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

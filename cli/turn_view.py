@@ -79,7 +79,7 @@ class _Terminal:
 
         self._screen: Console = console()
         self._stream = stream
-        self._progress = Progress()
+        self._progress = StepLine()
         self._reader = BlockReader()
         self._links: dict[int, str] | None = {} if links_work(self._screen) else None
         self._trace: Mapping[str, Any] | None = None  # of the first search
@@ -191,7 +191,7 @@ _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SLOW: Final = 3.0  # seconds after which a step shows how long it has taken
 
 
-class Progress:
+class StepLine:
     """The step of a turn, in words: a rich renderable with a moving sign and a counter of seconds."""
 
     def __init__(self) -> None:

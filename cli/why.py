@@ -53,7 +53,7 @@ def summary(response: Response, trace: Mapping[str, Any] | None, threshold: floa
     if response.fallback_reason == "smalltalk":
         if response.llm_calls:
             return "The model took this for small talk: its answer only greets or thanks."
-        return "This was taken for small talk, so the book was not asked."
+        return "This was taken for small talk, so the book was not searched."
     if response.fallback_reason == "no_passage":
         return _nothing_found(trace, threshold)
     best = max(response.retrieved_chunks, key=lambda chunk: chunk.score, default=None)

@@ -1,1 +1,1 @@
-"""The nodes wired into a machine, its memory, and the entry points for programs."""
+"""The nodes wired into a graph, its memory, and the entry points for programs."""

@@ -39,7 +39,7 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
 from rag.search.langchain_retriever import SeenChunkIndex
 from rag.search.retriever import parse_filter
-from rag.services import Progress, observers_of, open_services
+from rag.services import observers_of, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from qdrant_client import AsyncQdrantClient
 
+    from rag.ingest.chunk_vectors import OnProgress
     from rag.ingest.report import IngestProgress, IngestReport
     from rag.ports import Judge
 
@@ -313,7 +314,7 @@ async def open_agent(
     store: BaseStore | None = None,
     qdrant_client: AsyncQdrantClient | None = None,
     judge: Judge | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     retries: RetrySettings = DEFAULT_RETRIES,
 ) -> AsyncIterator[Agent]:
     """An agent with its services, closed at exit.

@@ -105,7 +105,7 @@ class BookAgents:
         if record is None:
             raise unknown_book(book)
         owner = next((name for name in record.profiles if name in self._profiles), self._settings.profile)
-        services = await build_services(self._settings, profile=owner, collection=book, beside=self._services)
+        services = await build_services(self._settings, profile=owner, collection=book, shared_with=self._services)
         graph = self.main.memory.compile(build_graph(services))
         return _Kept(Agent(graph, services, self.main.memory, observers=observers_of(self._settings)), services)
 

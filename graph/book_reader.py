@@ -50,5 +50,5 @@ async def read_book(
     )
     report = await ingestion.run()
     if current == MANUAL and collection is None and not options.dry_run:
-        await services.turn_to(report.collection)
+        await services.switch_collection(report.collection)
     return report

@@ -5,7 +5,7 @@ The others are in `graph.memory_sqlite` and `graph.memory_postgres`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, Final, Protocol
 
@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.store.base import BaseStore, PutOp, SearchOp
+from langgraph.store.base import BaseStore, Op, PutOp, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from graph.storage import RESTS, PruningSaver, outdated
@@ -174,13 +174,35 @@ class GivenSaver(PruningSaver, _Delegate):
         except (AskbookError, NotImplementedError):
             raise
         except Exception as error:
-            hint = "Check the checkpointer that was given to open_agent."
-            message = f"{self.place[0].upper()}{self.place[1:]} raised {type(error).__name__}."
-            raise MemoryFailureError("memory_unreachable", message, hint=hint) from None
+            raise _failed("checkpointer", self.inner, error) from None
+
+
+class GivenStore(BaseStore):
+    """The caller's store with our errors."""
+
+    def __init__(self, inner: BaseStore) -> None:
+        self.inner = inner
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return self.inner.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        try:
+            return await self.inner.abatch(ops)
+        except AskbookError:
+            raise
+        except Exception as error:
+            raise _failed("store", self.inner, error) from None
+
+
+def _failed(role: str, given: object, error: Exception) -> MemoryFailureError:
+    """What an exception of any kind of an object that the caller gave becomes, without its text."""
+    message = f"The {type(given).__name__} that was given raised {type(error).__name__}."
+    return MemoryFailureError("memory_unreachable", message, hint=f"Check the {role} that was given to open_agent.")
 
 
 class GivenDatabase:
-    """A `graph.memory.Database` over the caller's objects. Without a store, old turns are not archived.
+    """A `graph.database.Database` over the caller's objects. Without a store, old turns are not archived.
 
     Turns of one conversation queue within this process; a checkpointer has no lock against others.
     """

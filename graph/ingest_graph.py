@@ -7,9 +7,9 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from nodes.ingest_steps import Desk, Watch, make_ingest_step
+from nodes.ingest_steps import OpenIngestions, make_ingest_step
 from rag.ingest.book_sources import IngestOptions
-from rag.ingest.ingestion import Ingestion
+from rag.ingest.ingestion import Ingestion, OnStep
 from rag.ingest.patterns import Selection
 from rag.ingest.report import STEPS
 from rag.profiles.profile import profile_of
@@ -23,7 +23,7 @@ def build_ingest_graph() -> StateGraph[IngestState, None, IngestInput, IngestSta
     Its input is described at `state.IngestInput`. Progress comes in LangGraph's stream mode `custom`. The state has the
     plan, and at the end the report, under `report`.
     """
-    desk = Desk(begin_from_environment)
+    desk = OpenIngestions(begin_from_environment)
     graph: StateGraph[IngestState, None, IngestInput, IngestState] = StateGraph(IngestState, input_schema=IngestInput)
     before = START
     for step in STEPS:
@@ -35,7 +35,7 @@ def build_ingest_graph() -> StateGraph[IngestState, None, IngestInput, IngestSta
     return graph
 
 
-def begin_from_environment(asked: Mapping[str, Any], watch: Watch) -> Ingestion:
+def begin_from_environment(asked: Mapping[str, Any], watch: OnStep) -> Ingestion:
     """An ingestion with the settings of the environment. Blocks. Raises `UsageError` for an input that is of no use."""
     from rag.books.book_ingestion import begin_ingestion
 

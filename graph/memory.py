@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 from pydantic import SecretStr
 
 from graph.conversations import conversation, summary
-from graph.database import Database, LocalDatabase, OtherStore, given_database
+from graph.database import Database, GivenStore, LocalDatabase, OtherStore, given_database
 from graph.memory_errors import broken_conversation
 from graph.storage import KEEP_TURNS, Serializers, serializers
 from rag.errors import MemoryFailureError, UsageError
@@ -124,13 +124,14 @@ async def open_memory(
     options = options or MemoryOptions()
     if store is not None and not isinstance(store, BaseStore):
         raise UsageError(f"store must be a store of LangGraph, not of the class {type(store).__name__}.", code="given")
+    given = GivenStore(store) if store is not None else None
     if checkpointer is not None:
-        yield Memory(await given_database(checkpointer, store), options.wait_seconds)
+        yield Memory(await given_database(checkpointer, given), options.wait_seconds)
         return
     serde = serializers(options.key)
     async with _database(home, serde, options, persistent=persistent) as database:
         try:
-            yield Memory(database if store is None else OtherStore(database, store), options.wait_seconds)
+            yield Memory(database if given is None else OtherStore(database, given), options.wait_seconds)
         finally:
             database.saver.closed = True
 

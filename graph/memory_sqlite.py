@@ -167,7 +167,9 @@ class SqliteDatabase:
 
 
 class _Dumped:
-    """A serializer for what was dumped before, in the event loop's thread: in the database's it would hold up all."""
+    """Returns data that was serialized earlier, in the event loop's thread: serializing in the database's thread would
+    delay every conversation.
+    """
 
     def __init__(self, inner: SerializerProtocol) -> None:
         self.loads_typed = inner.loads_typed
@@ -187,7 +189,8 @@ class _SaverInJob(BlockingSaver):
 
 
 class StepSaver(AsyncSqliteSaver):
-    """`AsyncSqliteSaver` that reads and stores in jobs which conversations share. LangGraph's `SqliteSaver` does each.
+    """`AsyncSqliteSaver` that batches the reads and writes of several conversations. LangGraph's blocking `SqliteSaver`
+    executes each.
 
     LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
     stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and

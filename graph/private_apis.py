@@ -1,6 +1,6 @@
-"""What askbook uses of the private parts of LangGraph and aiosqlite, and why.
+"""What `graph` uses of the private parts of LangGraph and aiosqlite, why, and the upstream issue where one is known.
 
-`tests/test_private_apis_graph.py` covers each use.
+`tests/test_private_apis_graph.py` fails when a library changes such a part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def catch_up(checkpoint_id: str) -> None:
     LangGraph takes the checkpoint with the greatest id as the newest of a thread. Its ids are UUIDv6, which begin with
     a timestamp: the machine's clock, or one more than `_last_v6_timestamp` where the clock is not ahead of it. That
     global orders the ids of one process only. When the clock was set back between two processes, or another machine's
-    clock is ahead, a new checkpoint would sort before older ones, and its turn would be lost.
+    clock is ahead, a new checkpoint would sort before older ones, and its turn would be lost
+    (langchain-ai/langgraphjs#2854 tells of the same in JavaScript).
 
     An id that is not a UUIDv6 is ignored.
     """
@@ -46,7 +47,7 @@ async def end_batches(store: AsyncBatchedBaseStore) -> None:
     """End the task in which a store of LangGraph collects operations, once the store is no longer used.
 
     The store itself cancels it when it is garbage collected, which may be after its event loop has been closed; asyncio
-    then prints "Task was destroyed but it is pending".
+    then prints "Task was destroyed but it is pending" (langchain-ai/langgraph#6367).
     """
     if store._task is not None:
         store._task.cancel()

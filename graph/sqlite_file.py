@@ -87,8 +87,9 @@ async def _connection(
 
 
 def check_beginning(path: Path) -> None:
-    """Raise `MemoryFailureError` for a file that does not begin as SQLite's do. SQLite takes one of up to a byte for a
-    new database and drops its journal; `_create` never leaves such a file."""
+    """Raise `MemoryFailureError` for a file that does not begin as SQLite's do. SQLite treats a file of at most one
+    byte as a new database and drops its journal; `_create` never leaves such a file.
+    """
     if not path.is_file():
         return
     with path.open("rb") as file:

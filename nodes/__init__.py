@@ -1,1 +1,1 @@
-"""The states of the machine, one file each."""
+"""The nodes of the graph, and what they share: access to the turn, errors, the archive, model calls, the judge."""

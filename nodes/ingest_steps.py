@@ -1,8 +1,8 @@
 """The nodes of the graph that reads books: one for each step of an ingestion.
 
-A state holds only data, so the ingestion itself is at a desk of the process, under an id in the state. A run that goes
-on in another process finds nothing there; then the steps before are done once more. They change nothing in the index,
-and the vectors that were computed are in the cache.
+A state holds only data, so the process keeps the ingestion itself, and the state its id. A run that is resumed in
+another process does not find it and repeats the earlier steps. They change nothing in the index, and the vectors that
+were computed are in the cache.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from typing import Any, Final
 
 from langgraph.runtime import Runtime
 
-from rag.ingest.ingestion import Ingestion
+from rag.ingest.ingestion import Ingestion, OnStep
 from rag.ingest.report import STEPS, IngestProgress, Step
 from rag.types import new_id
 from state import IngestState
 
-Watch = Callable[[IngestProgress], None]
-Begin = Callable[[Mapping[str, Any], Watch], Ingestion]
+Begin = Callable[[Mapping[str, Any], OnStep], Ingestion]
 _PLANNED: Final = STEPS.index("chunk")
 
 
-class Desk:
+class OpenIngestions:
     """The ingestions of this process that are under way, by the ids in their states."""
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
-        self._open: dict[str, tuple[Ingestion, list[Watch]]] = {}
+        self._open: dict[str, tuple[Ingestion, list[OnStep]]] = {}
 
-    async def taken(self, state: IngestState, step: Step, watch: Watch) -> tuple[str, Ingestion]:
+    async def get_or_begin(self, state: IngestState, step: Step, watch: OnStep) -> tuple[str, Ingestion]:
         """The id and the ingestion of a state, ready for a step. `watch` is told of it from now on."""
         key = state.get("ingestion", "")
         if step != "load" and key in self._open:
@@ -50,7 +49,7 @@ class Desk:
             await self._open.pop(key)[0].aclose()
 
 
-def make_ingest_step(step: Step, desk: Desk) -> Callable[..., Awaitable[IngestState]]:
+def make_ingest_step(step: Step, desk: OpenIngestions) -> Callable[..., Awaitable[IngestState]]:
     """The node of a step. Raises what the step raises."""
 
     async def node(state: IngestState, runtime: Runtime) -> IngestState:
@@ -59,7 +58,7 @@ def make_ingest_step(step: Step, desk: Desk) -> Callable[..., Awaitable[IngestSt
 
         key = state.get("ingestion", "")
         try:
-            key, ingestion = await desk.taken(state, step, watch)
+            key, ingestion = await desk.get_or_begin(state, step, watch)
             await ingestion.step(step)
         except BaseException:  # a cancelled run must not keep the book locked
             await desk.close(key)

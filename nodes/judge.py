@@ -19,7 +19,7 @@ from langgraph.types import RetryPolicy
 
 from nodes.model_call import DiscardingSink, ModelRequest, call_model, tokens_used
 from nodes.turn import RetrySettings
-from rag.answer.judge_prompt import Claim, JudgePrompt
+from rag.answer.judge_prompt import Claim, JudgePrompt, evidence
 from rag.errors import AskbookError
 from rag.ports import Judge, Parts
 from rag.prompt.passage_format import new_boundary
@@ -46,7 +46,7 @@ class AnswerJudge:
         model = parts.profile.model
         cold = parts.profile if model.temperature is None else parts.profile.overridden(temperature=0.0)
         self._parts = replace(parts, profile=cold)
-        self._passages = {passage.number: passage for passage in passages}
+        self._passages = {passage.number: evidence(passage) for passage in passages}
         self._retries = retries
         self._boundary = new_boundary()
         self._asking: list[asyncio.Task[None]] = []

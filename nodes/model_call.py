@@ -18,7 +18,7 @@ from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
 from rag.model.endpoint_errors import RequestInfo, model_error
 from rag.model.reading_pace import awaiting
-from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish
+from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish, refuses
 from rag.ports import Parts
 from rag.private_apis import unstreamed
 from rag.prompt.prompts import estimate_tokens
@@ -140,7 +140,8 @@ async def _stream(
             # Some OpenAI-compatible endpoints send running totals: the last one counts. Other providers' clients send
             # increments.
             usage = chunk.usage_metadata or usage
-            finish = finish_of(chunk.response_metadata) or finish  # merged chunks would say "stopstop"
+            if finish != "content_filter":  # a refusal ends as other answers do; merged chunks would say "stopstop"
+                finish = "content_filter" if refuses(chunk) else finish_of(chunk.response_metadata) or finish
             await reader.feed(chunk.text)
             # Let the event loop run: a fast stream must not block timeouts and other conversations.
             await asyncio.sleep(0)

@@ -68,6 +68,7 @@ from rag.prompt.tool import (
     tool_schema,
 )
 from rag.search.retriever import parse_filter, search
+from rag.text.english.speech_acts import about_book
 from rag.text.markup import plain_lines
 from rag.text.vocabulary import correct_spelling, has_unknown_words, is_foreign, vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
@@ -136,7 +137,12 @@ def _is_foreign(turn: Turn, found: SearchResult) -> bool:
 
 
 async def _corrected_question(turn: Turn, found: SearchResult, parts: Parts) -> str:
-    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it."""
+    """The question with its misspelt words corrected; empty if there are none, or if the model rewrote it.
+
+    Empty too for a question about the whole book, which is not searched: a search would mix other passages in.
+    """
+    if about_book(turn["question"]):
+        return ""
     words = vocabulary(f"{passage.breadcrumb} {passage.text}" for passage in found.passages)
     if turn.get("rewrite") or not has_unknown_words(turn["question"], words):
         return ""
@@ -346,7 +352,8 @@ async def _search(parts: Parts, call: Mapping[str, Any], before: _Given, problem
 async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, before: _Given) -> _Result:
     """Search for the model. New passages are appended to those of the turn and numbered on.
 
-    The model may raise the score threshold, not lower it.
+    A passage that was found before keeps its number and the higher score; the result has the score of this search. The
+    model may raise the score threshold, not lower it.
     """
     retrieval = parts.profile.retrieval
     threshold = max(asked.score_threshold or 0.0, retrieval.score_threshold)
@@ -360,10 +367,13 @@ async def _searched(parts: Parts, tool: ToolSection, asked: SearchArguments, bef
         return _Result(failed_answer(tool, asked.query, failure), [], None)
     seen = len(before.passages)
     numbered = {passage.chunk_id: passage for passage in before.passages}
+    results = []
     for passage in found.passages:
-        numbered.setdefault(passage.chunk_id, passage.model_copy(update={"number": len(numbered) + 1}))
+        known = numbered.get(passage.chunk_id) or passage.model_copy(update={"number": len(numbered) + 1})
+        numbered[passage.chunk_id] = known.model_copy(update={"score": max(known.score, passage.score)})
+        results.append(known.model_copy(update={"score": passage.score}))
     before.passages[:] = numbered.values()
-    return _result(tool, [numbered[passage.chunk_id] for passage in found.passages], before, seen, found.retrieval)
+    return _result(tool, results, before, seen, found.retrieval)
 
 
 def _result(tool: ToolSection, found: list[Passage], before: _Given, seen: int, record: Retrieval) -> _Result:

@@ -29,6 +29,7 @@ from rag.ports import Parts, PartsOf
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
+_WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
 Update = dict[str, Any]
 
 
@@ -101,10 +102,11 @@ def context_of(runtime: Runtime[Context]) -> Context:
     """The options of the run; all are unset when the caller sent none.
 
     LangGraph converts a mapping into a `Context` and passes any other object through. Raises `UsageError` for such an
-    object.
+    object, unless it is the context of a graph around this one, which is not meant for this one.
     """
     context: object = runtime.context
-    if context is None:
+    info = runtime.execution_info
+    if context is None or (not isinstance(context, Context) and info is not None and _WITHIN in info.checkpoint_ns):
         return Context()
     if not isinstance(context, Context):
         hint = "Give a Context, or a mapping of its fields."

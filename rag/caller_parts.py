@@ -70,8 +70,13 @@ NO_CALLER_PARTS: Final = CallerParts()
 
 def name_of(given: object) -> str:
     """The name of a LangChain model: its own if it has one, otherwise that of its class."""
+    return own_name_of(given) or type(given).__name__
+
+
+def own_name_of(given: object) -> str:
+    """The name that a LangChain model has itself, or "". Embeddings of one class without a name may differ."""
     names = (getattr(given, name, None) for name in _NAMES)
-    return next((name for name in names if isinstance(name, str) and name), type(given).__name__)
+    return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
@@ -82,7 +87,9 @@ def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
 
 
 def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatModel:
-    """A copy of the caller's model with a run's options, as far as it has fields for them. Call options differ."""
+    """A copy of the caller's model with a run's options, as far as it has fields for them. Options of `bind` have
+    provider-specific names, so fields are set instead.
+    """
     fields = type(model).model_fields
     changes = {
         next(name for name in names if name in fields): options[option]
@@ -94,10 +101,10 @@ def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatMo
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
     """The caller's embeddings as an `Embedder`. Texts beyond a cautious length are embedded in pieces."""
-    from rag.embedding.hosted import HostedEmbeddings, Kind, Wire
+    from rag.embedding.hosted import HostedEmbeddings, InputType, Wire
     from rag.embedding.hosted_errors import Service
 
-    def embed(texts: list[str], kind: Kind) -> Any:
+    def embed(texts: list[str], kind: InputType) -> Any:
         if kind == "search_document":
             return embeddings.embed_documents(texts)
         return [embeddings.embed_query(text) for text in texts]
@@ -105,8 +112,8 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
     def connect(_model: str, _service: Service) -> Wire:
         return embed
 
-    own = type(embeddings).__name__
-    name = own if name_of(embeddings) == own else f"{own}:{name_of(embeddings)}"
+    own, model = type(embeddings).__name__, own_name_of(embeddings)
+    name = f"{own}:{model}" if model else own
     service = Service(
         "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
     )

@@ -249,8 +249,8 @@ class Parts:
     `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `dialect` holds the
     options that the endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where
     they run. `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may
-    choose, and `chosen` is the one that it has chosen. With `english_only`, what is in another language is quoted
-    whatever its score: the embedding model knows English alone, and the operator has set no threshold.
+    choose, and `chosen` is the one that it has chosen. With `english_only`, passages in other languages are quoted
+    whatever their score, since the embedding model knows only English, and the operator has set no threshold.
     """
 
     profile: Profile

@@ -1,4 +1,8 @@
-"""Everything in `rag` that uses private parts of another library; `tests/test_private_apis.py` watches each of them."""
+"""What `rag` uses of the private parts of other libraries, why, and the upstream issue where one is known.
+
+`tests/test_private_apis.py` fails when a library changes such a part; `tests/test_streams.py` does so for `unstreamed`.
+Two private methods of langchain-openai are overridden where the chat model is defined, in `rag/model/chat_model.py`.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +32,8 @@ def unstreamed() -> Iterator[None]:
     These streams pass on what a model writes before it is checked: to a program, and to a client of LangGraph's server
     in its mode `events`. The tag "nostream" affects only LangGraph's own streams, and the reader of `astream_events`
     chooses its filters. Tracers, such as LangSmith's, stay. The classes are private, so they are recognised by their
-    module. The callbacks are taken from the context variable, since `RunnableBinding` merges those of its own config
-    with them.
+    module (see langchain-ai/langchain#32319). The callbacks are taken from the context variable, since
+    `RunnableBinding` merges those of its own config with them.
     """
     from langchain_core.callbacks import BaseCallbackManager
     from langchain_core.runnables.config import ensure_config, var_child_runnable_config
@@ -98,8 +102,8 @@ def limit_exchanges(client: Any, seconds: float) -> Any:
     """Make a blocking client of httpx or httpx2 wait at most so long for an answer, its headers included. Returns it.
 
     The client's own timeout counts from byte to byte, and no hook is called before the headers are complete. There is
-    no public way: the transport has no parameter for the network backend of its pool. This wraps `_network_backend`, so
-    that the time between the last byte that was sent and every byte that is read has a limit.
+    no public way (encode/httpx#1450): the transport has no parameter for the network backend of its pool. This wraps
+    `_network_backend`, so that the time from the last byte sent to every byte read has a limit.
     """
     for transport in (client._transport, *client._mounts.values()):
         if transport is not None:

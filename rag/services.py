@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +30,7 @@ from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
-from rag.model.endpoint import Answerer, build_model, close_model, endpoint_of
+from rag.model.endpoint import AnswerSource, build_model, close_model, endpoint_of
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Retriever, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.prompt.prompts import check_system, system_prompt
@@ -41,14 +41,13 @@ from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
 
 if TYPE_CHECKING:
+    from rag.ingest.chunk_vectors import OnProgress
     from rag.observing.runs import RunObserver
 
 QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
 
-Progress = Callable[[int, int], None]
 
-
-class _Kept(NamedTuple):
+class _CachedParts(NamedTuple):
     """The parts of a profile, its files, and their stamps when they were read."""
 
     parts: Parts
@@ -60,8 +59,8 @@ class _Kept(NamedTuple):
 class LiveServices:
     """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process. The services `beside` it share theirs where
-    the models are the same, so that a process loads each model once.
+    `embedder` is the book's; `local_embedder` always runs in this process. The models of `shared_with`, services of
+    another book, are used where they are the same, so that a process loads each model once.
     """
 
     settings: Settings
@@ -71,7 +70,7 @@ class LiveServices:
     reranker: Reranker | None = None
     judge: Judge | None = None
     caller_parts: CallerParts = NO_CALLER_PARTS
-    beside: LiveServices | None = None
+    shared_with: LiveServices | None = None
 
     def __post_init__(self) -> None:
         self.sparse: SparseEncoder = Bm25Encoder()
@@ -81,7 +80,7 @@ class LiveServices:
         name = self.profile.name
         files = profile_files(self.settings, name)
         self._parts = {
-            name: _Kept(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
+            name: _CachedParts(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
         }
 
     @property
@@ -97,8 +96,8 @@ class LiveServices:
         """The book's embedder if it runs in this process, else the local one."""
         if is_local(self.embedder):
             return self.embedder
-        if self.beside is not None:
-            return self.beside.local_embedder
+        if self.shared_with is not None:
+            return self.shared_with.local_embedder
         return build_embedder(self.settings, collection=MANUAL)
 
     def parts(self, profile: str | None) -> Parts:
@@ -110,7 +109,7 @@ class LiveServices:
             stamps = [*map(stamp, files)]  # before they are read: a change meanwhile is seen the next time
             parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
-            self._parts[name] = kept = _Kept(parts, files, stamps)
+            self._parts[name] = kept = _CachedParts(parts, files, stamps)
         return kept.parts
 
     def offer_model(self, name: str) -> None:
@@ -119,7 +118,7 @@ class LiveServices:
         for key, kept in self._parts.items():
             self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
-    async def turn_to(self, collection: str) -> None:
+    async def switch_collection(self, collection: str) -> None:
         """Answer from another book from now on. Turns in progress keep the book that they began with."""
         profile = await asyncio.to_thread(profile_of, self.settings, self.profile.name)
         fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.caller_parts)
@@ -141,13 +140,13 @@ class LiveServices:
         check_system(system_prompt(profile), profile.name, profile.budget)
         if self.caller_parts.model is not None:
             changed = profile_of_given(profile, self.caller_parts.model)
-            return self._parts_of(changed, Answerer(self.caller_parts.model, changed.model.name, None), "")
+            return self._parts_of(changed, AnswerSource(self.caller_parts.model, changed.model.name, None), "")
         endpoint = endpoint_of(profile, self.settings)
         # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
         embedder = self.embedder if endpoint.key else self.local_embedder
         return self._parts_of(profile, build_model(profile, self.settings, embedder), endpoint.variable)
 
-    def _parts_of(self, profile: Profile, answerer: Answerer, variable: str) -> Parts:
+    def _parts_of(self, profile: Profile, answerer: AnswerSource, variable: str) -> Parts:
         tool_name = profile.tool.name if profile.tool else "retrieve"
         if answerer.quoter is not None:  # it calls no tool, and reads more passages
             count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
@@ -189,7 +188,7 @@ async def open_services(
     *,
     profile: str = "default",
     collection: str | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     caller_parts: CallerParts = NO_CALLER_PARTS,
 ) -> AsyncIterator[LiveServices]:
     """The services from `build_services`, closed on exit."""
@@ -205,13 +204,13 @@ async def build_services(
     *,
     profile: str = "default",
     collection: str | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     caller_parts: CallerParts = NO_CALLER_PARTS,
-    beside: LiveServices | None = None,
+    shared_with: LiveServices | None = None,
 ) -> LiveServices:
     """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `beside` are services of another book, which stay open
+    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, which stay open
     longer and whose models are shared. The result is not bound to an event loop yet. Raises `UsageError` for a wrong
     configuration.
     """
@@ -222,36 +221,49 @@ async def build_services(
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
         return await asyncio.to_thread(_build, settings, chosen, book, caller_parts)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, book, caller_parts, beside)
+    services = await asyncio.to_thread(_build, settings, chosen, book, caller_parts, shared_with)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
 def _build(
-    settings: Settings, chosen: Profile, book: str, caller_parts: CallerParts, beside: LiveServices | None = None
+    settings: Settings,
+    chosen: Profile,
+    book: str,
+    caller_parts: CallerParts,
+    shared_with: LiveServices | None = None,
 ) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
     if caller_parts.embeddings is not None and book != MANUAL:
         embedder = as_embedder(caller_parts.embeddings)
     else:
-        embedder = _embedder_of(settings, chosen, book, beside)
+        embedder = _embedder_of(settings, chosen, book, shared_with)
     index = index_of(settings, book, chosen, caller_parts)
-    if beside is not None:
-        return LiveServices(settings, chosen, embedder, index, beside.reranker, beside.judge, caller_parts, beside)
+    if shared_with is not None:
+        return LiveServices(
+            settings,
+            chosen,
+            embedder,
+            index,
+            shared_with.reranker,
+            shared_with.judge,
+            caller_parts,
+            shared_with,
+        )
     judge = caller_parts.judge or _judge_of(settings)
     return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, caller_parts)
 
 
-def _embedder_of(settings: Settings, chosen: Profile, book: str, beside: LiveServices | None) -> Embedder:
+def _embedder_of(settings: Settings, chosen: Profile, book: str, shared_with: LiveServices | None) -> Embedder:
     """The book's embedder: one that the services beside it have already, if it is the same model."""
-    if beside is not None:
+    if shared_with is not None:
         choice = embedding_of(settings, chosen, book)
-        if choice == beside.embedding:
-            return beside.embedder
+        if choice == shared_with.embedding:
+            return shared_with.embedder
         if choice == local_embedding(settings):
-            return beside.local_embedder
+            return shared_with.local_embedder
     return build_embedder(settings, chosen, book)
 
 
@@ -271,7 +283,7 @@ def _judge_of(settings: Settings) -> Judge | None:
     return EntailmentJudge(settings.judge_folder)
 
 
-async def _index_manual(settings: Settings, services: LiveServices, progress: Progress | None) -> None:
+async def _index_manual(settings: Settings, services: LiveServices, progress: OnProgress | None) -> None:
     stamp = settings.home / "manual.sha256"
     if await is_current(services.index, services.embedder, services.sparse, stamp):
         return

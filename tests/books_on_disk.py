@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from rag.book import Document
 from rag.ingest.loaders import LoadResult, load_source
@@ -33,3 +36,15 @@ def pages(folder: Path, files: Mapping[str, str | bytes], **options: str) -> dic
 def addresses(folder: Path, files: Mapping[str, str | bytes], **options: str) -> dict[str, str]:
     """The addresses of the pages below `BASE`, by their paths."""
     return {path: page.url.removeprefix(BASE) for path, page in pages(folder, files, **options).items()}
+
+
+def close_folders(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Have the loader find that no folder of that name can be listed, whoever runs the tests."""
+    listed = os.scandir
+
+    def refuse(folder: Path | int) -> object:  # pytest removes the folder by its number
+        if isinstance(folder, Path) and folder.name == name:
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr("rag.ingest.source_files.os.scandir", refuse)

@@ -347,6 +347,13 @@ async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.fixture
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment without any variable of the settings."""
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     """A scripted endpoint of OpenAI's wire format, in an environment that names it."""
     with openai_server() as opened:

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from askbook import testing
 from nodes.turn import RetrySettings
 from rag.book import SearchFilter, SearchResult, SparseVector, Trace
-from rag.errors import UsageError
+from rag.errors import AskbookError, OptionRefusedError, UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.text.vocabulary import vocabulary
@@ -50,6 +50,23 @@ class ScriptedModel(testing.ScriptedModel):
                 await part.wait()
             else:
                 yield part
+
+
+def passing() -> AskbookError:
+    """A failure of a model that is tried again."""
+    return AskbookError("api_error", "server_error", "It answered 500.", retryable=True)
+
+
+def final() -> AskbookError:
+    """A failure of a model that ends a turn."""
+    return AskbookError("auth_error", "wrong_key", "It answered 401.")
+
+
+def refuses_tools() -> OptionRefusedError:
+    """A failure after which the same call is made without tools."""
+    refusal = OptionRefusedError("api_error", "bad_request", "It supports no tools.")
+    refusal.option = "tools"
+    return refusal
 
 
 def tool_call(query: str = "other words", call_id: str = "call-1", **fields: Any) -> AIMessageChunk:

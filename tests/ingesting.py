@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.ingest.book_sources import IngestOptions, SourceMemory
-from rag.ingest.ingestion import Ingestion, Watch
+from rag.ingest.ingestion import Ingestion, OnStep
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 
@@ -20,7 +20,7 @@ async def ingest(
     sparse: SparseEncoder,
     vectors: VectorCache,
     progress: Callable[[int, int], None] | None = None,
-    watch: Watch | None = None,
+    watch: OnStep | None = None,
     memory: SourceMemory | None = None,
     **options: Any,
 ) -> IngestReport:

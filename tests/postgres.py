@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from typing import Any, Final
 
 import psycopg
 from pydantic import SecretStr
+
+from tests.wire import free_port
 
 PASSWORD: Final = "canary-password"
 DEBIAN: Final = "/usr/lib/postgresql"
@@ -74,7 +75,7 @@ def cluster(where: Path) -> Iterator[Cluster]:
         data = folder / "data"
         options = ["-D", data, "-U", "askbook", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8", "--no-sync"]
         _run(where / "initdb", *options, "--locale=C")
-        port = _free_port()
+        port = free_port()
         settings = f"port={port}\nlisten_addresses='127.0.0.1'\nunix_socket_directories=''\nfsync=off\n"
         with (data / "postgresql.conf").open("a") as file:
             file.write(settings)
@@ -101,12 +102,6 @@ def _stopped_with_us(running: Cluster) -> Iterator[None]:
             if guard.stdin is not None:
                 guard.stdin.close()
             guard.wait(timeout=60)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _give_away(folder: Path) -> None:

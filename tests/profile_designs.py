@@ -43,8 +43,8 @@ class Design:
     """What one design says.
 
     `one` is the answer "A node is a process [1]." as it is shown, `both` the one that goes on with "A topic is a bus
-    [2]."; `invented` is an answer with a source that was not retrieved, of which `never` may not be shown and `markers`
-    are what it cites all the same. `says` are sentences of the instructions, the first of them their beginning.
+    [2]."; `invented` is an answer with a source that was not retrieved, of which `never` may not be shown.
+    `says` are sentences of the instructions, the first of them their beginning.
     """
 
     name: str
@@ -54,7 +54,6 @@ class Design:
     says: tuple[str, ...]
     invented: str
     never: str
-    markers: tuple[int, ...]
     temperature: float = 0.0
     top_k: int = 5
     threshold: float = 0.0
@@ -101,7 +100,6 @@ DOCUMENTATION: Final = Design(
     ),
     invented="A node is a process [1] (from Chapter 9: Magic).",
     never="Magic",
-    markers=(1,),
     function=_SEARCH,
     collection="documentation",
     stored=False,
@@ -115,7 +113,6 @@ BOOK: Final = Design(
     says=("You are an assistant that answers questions about a book. You use the retrieved content of the book",),
     invented="A node is a process [1][7].",
     never="[7]",
-    markers=(1,),
     function=_SEARCH,
     stored=False,
 )
@@ -133,7 +130,6 @@ ISAAC: Final = Design(
     ),
     invented="A node is a process [Source: Made up](https://elsewhere.example).",
     never="elsewhere",
-    markers=(),
     temperature=0.7,
     threshold=0.3,
     limits_answers=True,
@@ -150,7 +146,6 @@ TEXTBOOK: Final = Design(
     says=(f"You are a Textbook Assistant. {_STRICT}",),
     invented="A node is a process [1][7].",
     never="[7]",
-    markers=(1,),
     threshold=0.2,
     function={
         "name": "search_knowledge_base",
@@ -177,7 +172,6 @@ TUTOR: Final = Design(
     ),
     invented="A node is a process [Elsewhere](https://elsewhere.example/x).",
     never="elsewhere.example",
-    markers=(),
     top_k=3,
     function={
         "name": "retrieve_textbook_content",

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from rag.ports import PartsOf
 from rag.profiles.profile import Profile, load_profile
+from rag.profiles.schema import ToolSection
 from rag.types import Passage
 from state import AgentState, Context, Turn
 from tests.fakes import FakeSearcher, FakeServices, ScriptedModel
@@ -48,6 +49,13 @@ def parts_of(
 def limited(**limits: int) -> Profile:
     profile = load_profile("default")
     return profile.model_copy(update={"limits": profile.limits.model_copy(update=limits)})
+
+
+def tool_of(profile: str) -> ToolSection:
+    """The tool of a profile."""
+    tool = load_profile(profile).tool
+    assert tool is not None
+    return tool
 
 
 def open_turn(question: str = "What is a node?", number: int = 1, metadata: Mapping[str, Any] | None = None) -> Turn:

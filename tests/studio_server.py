@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,14 +14,10 @@ from typing import Final
 
 import httpx
 
+from tests.wire import free_port
+
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 120  # it takes six on a quiet machine
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -12,16 +12,12 @@ from langchain_core.messages import HumanMessage
 
 from graph.memory import open_memory
 from graph.storage import thread_config
-from rag.errors import USER_MESSAGES, AskbookError, UsageError
+from rag.errors import USER_MESSAGES, UsageError
 from rag.types import Event
 from state import Context, InputState
-from tests.fakes import passage
+from tests.fakes import final, passage
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-def final() -> AskbookError:
-    return AskbookError("auth_error", "wrong_key", "It answered 401.")
 
 
 def stored(home: Path) -> bytes:

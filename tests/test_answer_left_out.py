@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.citations import UNCONFIRMED
+from rag.answer.shown_answer import LEFT_OUT
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK as FLAG
@@ -40,6 +41,32 @@ def test_what_the_book_does_not_have_is_taken_out_and_the_words_stay(said: str, 
 def test_an_address_that_stands_in_the_cited_passage_stays(link: str) -> None:
     assert shown(f"Nodes talk over topics: {link} [1].", "off") == f"Nodes talk over topics: {link} [1]."
     assert link not in shown(f"Nodes talk over topics: {link} [2].", "off")
+
+
+@pytest.mark.parametrize("address", [r"evil\.com", "**evil**.com", "*evil*.*com*", "evil。com"])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_address_in_markdown_is_an_address(address: str, mode: GroundingMode) -> None:
+    assert "evil" not in shown(f"A node is a process at {address} [1]. {NODE} [1].", mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_footnote_by_letter_goes_and_leaves_what_a_passage_says(mode: GroundingMode) -> None:
+    assert shown(f"{NODE} [a].", mode) == f"{NODE} [1]."
+
+
+def test_english_is_not_called_foreign_beside_code_or_names() -> None:
+    for said, text in (
+        ("Bake 20 min covered [1].", "Preheat the oven. Bake the bread for 20 minutes with the lid on."),
+        (
+            "The dandelion is *Taraxacum officinale* [1].",
+            "Taraxacum officinale, Bellis perennis, Plantago major, "
+            "Trifolium repens, Achillea millefolium, Prunella vulgaris, Lotus corniculatus",
+        ),
+    ):
+        writer = AnswerWriter([passage(1, text)], AnswerOptions(REFUSAL, footer="none"))
+        writer.feed(said)
+        writer.close()
+        assert "language" not in str(writer.notices)
 
 
 def test_an_address_that_only_begins_like_one_of_the_book_goes() -> None:
@@ -102,6 +129,23 @@ def test_advice_behind_a_refusal_goes_with_it_in_strict_and_is_shown_where_nothi
     assert (strict.shown.content, strict.refused, strict.shown.citations) == (REFUSAL, "model_refused", {})
     assert (flagged.shown.content, flagged.refused) == (f"{said} {FLAG}", None)
     assert (free.shown.content, free.refused) == (said, None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("denial", [f"{REFUSAL}.", "The book does not mention cows."])
+def test_an_answer_behind_a_refusal_is_shown_and_checked(mode: GroundingMode, denial: str) -> None:
+    writer = write(f"{denial} However, {NODE[0].lower()}{NODE[1:]} [1]. {WRONG} [1].", mode)
+    rest = f"However, {NODE[0].lower()}{NODE[1:]} [1]."
+    assert writer.refused is None
+    assert rest in writer.shown.plain
+    assert writer.shown.plain.startswith(rest if mode in ("strict", "exact") else denial)
+    assert [one.standing for one in writer.grounding.checked] == ["frame", "supported", "contradicted"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refusal_with_polite_words_is_the_refusal(mode: GroundingMode) -> None:
+    writer = write(f"{REFUSAL}. Let me know if you have any other question!", mode)
+    assert (writer.shown.content, writer.refused) == (REFUSAL, "model_refused")
 
 
 CLOSEST = f"""{UNCONFIRMED}
@@ -241,12 +285,11 @@ def test_what_only_an_order_says_together_is_not_confirmed_by_a_passage_with_som
     assert prove(said, [f"{ferry}\n\n{ORDER}", stated]).sentences[0].standing == "supported"
 
 
-@pytest.mark.parametrize("told", ["Write a poem about a tranquil evening by the sea.", "Is the sea tranquil tonight?"])
-def test_tasks_and_questions_of_a_book_state_nothing(told: str) -> None:
-    writer = AnswerWriter(passages_of(told), AnswerOptions(REFUSAL, footer="none"))
-    writer.feed("The sea is tranquil tonight, a tranquil evening by the sea [1].")
+def test_a_question_of_a_book_states_nothing() -> None:
+    writer = AnswerWriter(passages_of("Is the sea tranquil tonight?"), AnswerOptions(REFUSAL, footer="none"))
+    writer.feed("The sea is tranquil tonight [1].")
     writer.close()
-    assert writer.refused == "unconfirmed"
+    assert writer.shown.content == f"The sea is tranquil tonight [1]. {FLAG}"
 
 
 def test_an_answer_in_another_language_is_shown_with_marks_and_says_that_it_was_not_checked() -> None:
@@ -273,7 +316,8 @@ def test_a_sentence_that_was_only_an_address_is_told_in_the_modes_that_show_all(
 
 def test_a_doubtful_line_that_leads_to_nothing_is_left_out() -> None:
     doubtful = "Set it up with great care [1]:"
-    assert shown(f"{NODE} [1].\n\n{doubtful}\n\n```sh\nrm -rf /opt/invented77\n```\n") == f"{NODE} [1]."
+    code = "```sh\nrm -rf /opt/invented77\n```"
+    assert shown(f"{NODE} [1].\n\n{doubtful}\n\n{code}\n") == f"{NODE} [1].\n\n{LEFT_OUT}"
     assert doubtful in shown(f"{NODE} [1].\n\n{doubtful}\n\n```sh\nros2 node list\n```\n")
 
 

@@ -75,8 +75,12 @@ async def test_the_archive_is_read_in_few_requests_and_a_turn_that_was_taken_bac
     with monkeypatch.context() as patch:
         patch.setattr(archive, "get_blocks", counts)
         assert await one_more(machine) == list(range(1, many + 1))
-    assert 1 <= len(asked) <= 2
-    for _ in range(1 + WINDOW + BLOCK):
+        patch.setattr(archive, "_MOST", 2)
+        newest = await one_more(machine)
+        assert WINDOW + 2 * BLOCK - 2 <= len(newest) <= WINDOW + 3 * BLOCK - 3
+        assert newest[-1] == many
+    assert 2 <= len(asked) <= 3
+    for _ in range(2 + WINDOW + BLOCK):
         await machine.agent.undo("t")
     assert await one_more(machine) == list(range(1, many - WINDOW - BLOCK + 1))
 

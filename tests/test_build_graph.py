@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 
 from graph.agent import Agent
 from graph.build import with_thread_lock
@@ -18,7 +19,7 @@ from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
 from nodes.archive import BLOCK, WINDOW
 from rag.errors import MemoryFailureError, UsageError
-from state import AgentState, InputState
+from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
 
 HASTY = 0.02  # seconds that a test waits in vain
@@ -139,6 +140,35 @@ async def test_within_another_graph_it_runs_with_and_without_that_ones_checkpoin
     outer.add_edge(START, "book")
     values = await outer.compile(checkpointer=saver).ainvoke(question(), thread_config("t"))  # type: ignore[arg-type]  # an InputState
     assert values["response"]["status"] == "success"
+
+
+@dataclass
+class Theirs:
+    user: str = "ann"
+
+
+@pytest.mark.parametrize("context", [Theirs(), {"user": "ann"}])
+@pytest.mark.parametrize("called", [False, True])
+async def test_the_context_of_a_graph_around_it_is_left_alone(context: Any, called: bool) -> None:
+    machine = Machine(ANSWER)
+
+    async def book(state: MessagesState) -> Any:
+        return {"messages": (await machine.agent.graph.ainvoke(InputState(messages=state["messages"])))["messages"]}
+
+    outer = StateGraph(MessagesState, context_schema=type(context))
+    outer.add_node("book", book if called else machine.agent.graph)
+    outer.add_edge(START, "book")
+    values = await outer.compile().ainvoke(question(), thread_config("t"), context=context)  # type: ignore[arg-type]  # an InputState
+    assert values["messages"][-1].text.startswith("A node is a process")
+
+
+async def test_a_context_of_ours_reaches_it_through_another_graph() -> None:
+    machine = Machine(ANSWER)
+    outer = StateGraph(AgentState, context_schema=Context)
+    outer.add_node("book", machine.agent.graph)
+    outer.add_edge(START, "book")
+    await outer.compile().ainvoke(question(), thread_config("t"), context=Context(top_k=3))  # type: ignore[arg-type]  # an InputState
+    assert machine.searcher.asked[0][1] == 3
 
 
 async def test_a_run_of_the_graph_that_breaks_off_can_be_finished(memory: Memory) -> None:

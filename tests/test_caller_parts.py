@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.documents import Document
@@ -92,6 +93,22 @@ async def test_the_score_of_a_document_counts_and_the_threshold_too(settings: Se
         assert [chunk.score for chunk in response.retrieved_chunks] == [0.9]
         refused = await agent.ask(QUESTION, context=Context(score_threshold=0.95))
         assert (refused.status, refused.fallback_reason) == ("fallback", "no_passage")
+
+
+async def test_a_document_with_half_a_character_or_an_impossible_page_is_cited_all_the_same(settings: Settings) -> None:
+    odd = Document(f"{TEETH.page_content} \ud83d", metadata={"title": "W\udc00", "page": 2**70})
+    async with open_agent(
+        settings, retriever=ListRetriever(documents=[odd]), model=ScriptedModel(script=[ANSWER])
+    ) as agent:
+        response = await agent.ask(QUESTION, thread_id="t")
+        (citation,) = response.citations
+        assert (citation.title, citation.page_number, citation.quote) == ("W\ufffd", None, TEETH.page_content)
+        assert (await agent.passages([citation.chunk_id]))[0]["text"] == f"{TEETH.page_content} \ufffd"
+
+
+def test_a_score_may_be_of_numpy_and_a_page_is_no_negative_number() -> None:
+    assert score_of({"score": np.float32(0.5)}) == 0.5
+    assert chunk_of(Document("x", metadata={"page": -1, "chunk_index": True})).page_number is None
 
 
 async def test_a_filter_applies_to_what_a_retriever_finds(settings: Settings) -> None:
@@ -353,6 +370,18 @@ async def test_a_given_store_holds_the_archive_of_our_memory(settings: Settings)
         await agent.clear("t")
         assert not await store.asearch(namespace_of("t"))
     assert (settings.home / "memory.sqlite").exists()
+
+
+async def test_a_given_store_that_fails_is_a_memory_error(settings: Settings) -> None:
+    class Broken(InMemoryStore):
+        async def abatch(self, _ops: Any) -> Any:
+            raise RuntimeError("password=canary")
+
+    for checkpointer in (None, InMemorySaver()):
+        async with open_agent(settings, collection="book", checkpointer=checkpointer, store=Broken()) as agent:
+            assert (await agent.ask(QUESTION, thread_id="t")).status == "success"
+            with pytest.raises(MemoryFailureError, match="The Broken that was given raised RuntimeError"):
+                await agent.clear("t")
 
 
 async def test_a_given_checkpointer_is_pruned_if_it_can_be(settings: Settings, database_url: SecretStr) -> None:

@@ -89,10 +89,64 @@ def test_a_form_that_names_a_page_cites_those_of_its_passages_that_say_the_sente
     assert (writer.grounding.unknown_markers, list(writer.shown.citations)) == (0, [2])
 
 
-def test_a_form_that_names_two_pages_names_none() -> None:
-    pages = [SAME_PAGE[0], SAME_PAGE[1].model_copy(update={"url": "https://b.example/t"})]
+def test_a_form_that_names_two_pages_cites_the_one_that_says_the_sentence() -> None:
+    pages = [SAME_PAGE[0], SAME_PAGE[1].model_copy(update={"url": "https://b.example/t", "text": "It is so."})]
     writer = written("It is so (from Setup).", "chapter", pages)
-    assert (writer.shown.plain, writer.grounding.unknown_markers) == ("It is so.", 1)
+    assert (writer.shown.plain, writer.grounding.unknown_markers) == ("It is so [2].", 0)
+
+
+INSTALL = passage(
+    1,
+    "Install the package with `pip install rob`.",
+    title="Chapter 2: Installation",
+    chapter="Chapter 2: Installation",
+    heading="Quick start",
+    breadcrumb="Chapter 2: Installation > Quick start",
+    source_file_path="docs/02-install.md",
+    url="https://book.example/install",
+    link="https://book.example/install#quick-start",
+)
+NODES = passage(2, title="Chapter 3: Nodes", heading="", breadcrumb="Chapter 3: Nodes", source_file_path="03-nodes.md")
+REEF = passage(
+    1, "Reef the sail early.", title="Reefing", chapter="Part II: Heavy weather", source_file_path="x/reefing.md"
+)
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["Chapter 2", "Ch. 2", "chapter 2", "Chapter 2, Quick start", "Chapter 2 - Installation", "Chapter 2: Quick start",
+     'Chapter 2: Installation, section "Quick start"', "Chapters 2 and 3", "Chapter 2: Installation, Chapter 3: Nodes",
+     "Chapter 3: Nodes; Chapter 2: Installation", "Installation", "the Installation chapter", "02-install.md",
+     "docs/02-install.md", "install.md", "Section Quick start", "Chapter 2: Installation."],
+)  # fmt: skip
+def test_a_chapter_title_heading_or_file_names_the_passages_that_say_the_sentence(names: str) -> None:
+    writer = AnswerWriter([INSTALL, NODES], AnswerOptions(REFUSAL, footer="none", accepts=("chapter",)))
+    writer.feed(f"Install it with `pip install rob` (from {names}).")
+    writer.close()
+    assert (writer.shown.plain, writer.notices) == ("Install it with `pip install rob` [1].", [])
+
+
+@pytest.mark.parametrize(
+    "names", ["Part II", "Heavy weather", "Part II: Heavy weather, Reefing", "the file reefing.md"]
+)
+def test_a_chapter_apart_from_the_title_is_named_too(names: str) -> None:
+    assert written(f"Reef the sail early (from {names}).", "chapter", [REEF, NODES]).shown.plain.endswith("early [1].")
+
+
+@pytest.mark.parametrize("names", ["Chapter 4", "Part 2", "Chapter 9, page 9", "the quick brown fox"])
+def test_what_names_no_passage_is_taken_out_and_a_sentence_that_a_passage_says_stays(names: str) -> None:
+    writer = AnswerWriter([INSTALL, NODES], AnswerOptions(REFUSAL, footer="none", accepts=("chapter",)))
+    writer.feed(f"A node is a process (from {names}). Nodes were invented by cows (from {names}).")
+    writer.close()
+    assert writer.shown.plain == "A node is a process [2]."
+    assert "they name no passage of this turn." in writer.notices[0]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://book.example/install", "https://www.book.example/install/", "https://book.example/install#install"]
+)
+def test_an_address_means_its_page_whatever_scheme_or_anchor_it_has(url: str) -> None:
+    assert written(f"Install it [Installation]({url}).", "title", [INSTALL, NODES]).shown.plain == "Install it [1]."
 
 
 @pytest.mark.parametrize("link", ["[Setup - Windows](https://b.example/s)", "[Setup](https://b.example/s#windows)"])
@@ -231,7 +285,8 @@ def test_a_source_without_its_address_counts_where_it_names_one_passage() -> Non
     writer = AnswerWriter([passage(1)], AnswerOptions(REFUSAL, footer="none", accepts=("source",)))
     writer.feed("A node is a process [Source: Page 1]. A node is a process [Source: Cows].")
     writer.close()
-    assert (writer.shown.content, writer.grounding.unknown_markers) == ("A node is a process [1].", 1)
+    assert writer.shown.content == "A node is a process [1]. A node is a process [1]."
+    assert writer.grounding.unknown_markers == 1
 
 
 ATLAS = [
@@ -335,3 +390,26 @@ def test_a_sentence_that_sends_to_a_page_and_claims_something_is_checked() -> No
 @pytest.mark.parametrize("cite", ["(from Weights)", "[Source: Weights]"])
 def test_the_heading_of_one_passage_names_it(cite: str) -> None:
     assert written(f"Spot weighs 32 kg {cite}.", "chapter", ATLAS).shown.plain == "Spot weighs 32 kg [2]."
+
+
+WIDGETS = [passage(1, "A widget has four teeth, as told here.", title="Widgets", url="https://b.example/w", link="")]
+
+
+@pytest.mark.parametrize("form", ["title", "source", "chapter"])
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A widget has [four teeth](https://b.example/w) [1].", "A widget has four teeth [1]."),
+        ("A widget has [four teeth](https://b.example/w).", "A widget has four teeth [1]."),
+        ("A widget [has four teeth](https://evil.example) [1].", "A widget has four teeth [1]."),
+        ("A widget has four teeth [here](https://b.example/w).", "A widget has four teeth [1]."),
+        ("A widget has four teeth [Widgets](https://b.example/w).", "A widget has four teeth [1]."),
+    ],
+)
+def test_a_link_whose_words_say_what_the_passage_says_keeps_them(form: CitationStyle, text: str, plain: str) -> None:
+    assert written(text, form, WIDGETS).shown.plain == plain
+
+
+def test_no_empty_parentheses_are_left_of_a_strange_citation() -> None:
+    text = "A widget has four teeth ([source](https://evil.example)) [1]."
+    assert written(text, "title", WIDGETS).shown.plain == "A widget has four teeth [1]."

@@ -243,8 +243,8 @@ def test_brackets_in_a_title_cannot_break_out_of_the_link() -> None:
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("said", [REFUSAL, REFUSAL + ".", f"  {REFUSAL.upper()}!\n", f"{REFUSAL}. But cats purr [1]."])
-def test_an_answer_that_begins_with_the_refusal_is_the_refusal(said: str) -> None:
+@pytest.mark.parametrize("said", [REFUSAL, REFUSAL + ".", f"  {REFUSAL.upper()}!\n", f"{REFUSAL}. You're welcome!"])
+def test_an_answer_that_only_is_the_refusal_is_the_refusal(said: str) -> None:
     writer, shown = written(said)
     assert writer.refused
     assert writer.shown.content == writer.shown.plain == "".join(shown) == REFUSAL

@@ -306,7 +306,7 @@ def test_what_was_passed_over_and_what_an_extra_would_read_are_told_by_kind(
     assert done.code == 1
     assert "Passed over: 26 .docx files and 1 other.\n" in done.out
     first, rest = done.err.splitlines()[-2:]
-    assert first.endswith('00.html: HTML pages need the extra html; install it: pip install "askbook[html]"')
+    assert first.endswith('00.html: HTML pages need the extra html; install it: pip install ".[html]"')
     assert rest == "and 25 more files for the same reason"
 
 

@@ -52,7 +52,7 @@ def error() -> Any:
         ),
         ({"fallback_reason": "model_refused"}, f"{BEST}, but no passage was found to answer the question."),
         ({"fallback_reason": "unconfirmed"}, f"{BEST}, but no sentence of the answer could be confirmed."),
-        ({"fallback_reason": "smalltalk"}, "This was taken for small talk, so the book was not asked."),
+        ({"fallback_reason": "smalltalk"}, "This was taken for small talk, so the book was not searched."),
         (
             {"fallback_reason": "smalltalk", "llm_calls": 1},
             "The model took this for small talk: its answer only greets or thanks.",

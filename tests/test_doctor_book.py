@@ -62,7 +62,7 @@ def test_a_book_on_a_server_is_searched_for_real(
     check = book(capsys)
     assert check["ok"], check
     place = f"on the Qdrant server {server.address.removeprefix('http://')}"
-    read_by = "read by the rules of plain (no generator's configuration was found)"
+    read_by = "read as plain pages (no generator's configuration was found)"
     assert check["detail"] == f'"book", 4 passages, {place}, {read_by}'
     (batch,) = server.bodies("/points/query/batch")
     assert len(batch["searches"]) == 1

@@ -13,12 +13,13 @@ from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, refuses
-from tests.test_endless_answers import ENDLESS, Stream
+from tests.test_endless_answers import ENDLESS, endless
+from tests.wire import Reply as AnyReply
 
 YES = answer("Yes.")
 
 
-async def checked(endpoint: Endpoint, *script: Reply, profile: Profile | None = None) -> tuple[str, str]:
+async def checked(endpoint: Endpoint, *script: AnyReply, profile: Profile | None = None) -> tuple[str, str]:
     endpoint.script += script
     _, detail, hint = await check_model(Settings.from_env(None), profile or load_profile("default"), FakeEmbedder())
     return detail, hint
@@ -83,5 +84,5 @@ async def test_a_model_that_says_nothing_for_ever_is_a_finding(
 ) -> None:
     monkeypatch.setattr(http_clients, "WIRE_BYTES", 2**20)  # the real limit takes seconds
     with pytest.raises(AskbookError) as caught:
-        await checked(endpoint, Stream(piece=ENDLESS["nothing"]))
+        await checked(endpoint, endless(ENDLESS["nothing"]))
     assert caught.value.code == "endless_answer"

@@ -16,15 +16,12 @@ from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
 from rag.search.rerank import CohereReranker, build_reranker
-from rag.settings import Settings, variables
+from rag.settings import Settings
 
 HOSTED = Embedding("embed-multilingual-v3.0", "cohere")
 
 
-@pytest.fixture(autouse=True)
-def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ.keys() & variables().keys():
-        monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("no_variables")
 
 
 def settings(**variables: Any) -> Settings:

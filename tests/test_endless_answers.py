@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import count, repeat
 from pathlib import Path
@@ -28,9 +27,10 @@ from rag.model.received_answer import AnswerLimits, AnswerMeter
 from rag.types import Response
 from tests import wire
 from tests.compiled import compiled
-from tests.fakes import ScriptedModel, tool_call
+from tests.fakes import ScriptedModel, refuses_tools, tool_call
 from tests.openai_server import Endpoint, Reply, answer
 from tests.stage import parts_of
+from tests.wire import EVENTS, flooding
 from tests.wired_services import WiredServices
 
 PIECE = 'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%s]}\n\n'
@@ -96,6 +96,31 @@ async def test_what_earlier_attempts_took_counts_as_time_of_the_answer() -> None
     assert next(fast) < 70
 
 
+class Refusing(Endless):
+    """Refuses its tools at first, and takes `seconds` for that."""
+
+    seconds: float = 0.0
+    now: float = 0.0
+
+    def _chunks(self, prompt: Any, options: Any) -> Iterator[Any]:
+        if not self.prompts:
+            self.prompts.append(prompt)
+            self.now += self.seconds
+            raise refuses_tools()
+        yield from super()._chunks(prompt, options)
+
+    def clock(self) -> float:
+        self.now += 7.0
+        return self.now
+
+
+async def test_what_a_model_took_to_refuse_an_option_counts_as_time_of_the_answer() -> None:
+    model = Refusing(seconds=560.0)
+    error = await stopped(model, clock=model.clock)
+    assert (error.code, len(model.prompts)) == ("answer_timeout", 2)
+    assert model.now < 660
+
+
 @pytest.mark.parametrize(("attempt", "spent"), [(1, 0.0), (2, 90.0), (3, 90.0)])
 def test_the_time_of_an_answer_begins_with_its_first_attempt(
     attempt: int, spent: float, monkeypatch: pytest.MonkeyPatch
@@ -151,14 +176,9 @@ def test_the_longest_answer_that_is_allowed_is_allowed() -> None:
 # --- over the wire --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Stream(Reply):
+def endless(piece: str) -> wire.Reply:
     """A stream of one piece, again and again."""
-
-    piece: str = ""
-
-    def parts(self) -> Iterator[str]:
-        return repeat(self.piece * (1 + 60_000 // len(self.piece)))
+    return flooding(piece * (1 + 60_000 // len(piece)), EVENTS)
 
 
 @pytest.fixture
@@ -198,7 +218,7 @@ ENDLESS = {
 async def test_an_endpoint_that_never_stops_is_left_and_the_thread_goes_on(
     piece: str, agent: Agent, endpoint: Endpoint, parsed: list[str]
 ) -> None:
-    response = await ask(agent, endpoint, Stream(piece=piece))
+    response = await ask(agent, endpoint, endless(piece))
     assert response.error is not None
     assert (response.error.error_type, response.error.code) == ("api_error", "endless_answer")
     assert len(endpoint.requests) == 1

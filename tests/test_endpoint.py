@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from rag.errors import UsageError
 from rag.http.http_clients import OPENAI
 from rag.model.chat_model import EndpointChatModel
-from rag.model.endpoint import QUOTING, Answerer, Endpoint, build_model, check_key, endpoint_of, is_openai
+from rag.model.endpoint import QUOTING, AnswerSource, Endpoint, build_model, check_key, endpoint_of, is_openai
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -30,7 +30,7 @@ def settings(key: str | None = None, base_url: str | None = None) -> Settings:
     return Settings(openai_api_key=SecretStr(key) if key else None, openai_base_url=base_url)
 
 
-def key_of(answerer: Answerer) -> str:
+def key_of(answerer: AnswerSource) -> str:
     """The key that a model sends."""
     assert isinstance(answerer.model, EndpointChatModel)
     assert isinstance(answerer.model.openai_api_key, SecretStr)

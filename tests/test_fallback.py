@@ -81,7 +81,7 @@ async def test_after_a_shown_sentence_no_other_model_is_asked() -> None:
 
 
 async def test_a_bug_is_told_as_one() -> None:
-    one = machine(AskbookError("api_error", "internal", "generate raised KeyError."), ANSWER)
+    one = machine(AskbookError("api_error", "internal", "GENERATING raised KeyError."), ANSWER)
     response = await one.ask("What is a node?")
     assert response.error is not None
     assert (response.status, response.error.code) == ("error", "internal")

@@ -114,3 +114,26 @@ def test_an_endpoint_may_name_the_reason_as_its_model_does(chunk: dict[str, Any]
 def test_a_chunk_with_openais_reason_or_without_a_choice_stays_as_it_is(choices: Any) -> None:
     chunk = {"choices": choices}
     assert usable_chunk(chunk) == chunk
+
+
+WORDS = "I cannot help with that."
+REFUSED = [
+    [AIMessageChunk(content="", additional_kwargs={"refusal": WORDS})],
+    [AIMessageChunk(content=[{"type": "refusal", "refusal": WORDS}])],
+]
+
+
+@pytest.mark.parametrize("script", REFUSED, ids=["field", "block"])
+async def test_the_words_of_a_model_that_refuses_are_its_filter(script: list[AIMessageChunk]) -> None:
+    one = machine([*script, *ends("", finish_reason="stop")])
+    response = await one.ask("How many teeth?")
+    assert response.error is not None
+    assert (response.error.code, len(one.model.prompts)) == ("content_filter", 1)
+    assert WORDS not in response.model_dump_json()
+
+
+def test_a_refusal_of_an_endpoint_is_its_filter_with_any_reason() -> None:
+    chunk = usable_chunk({"choices": [{"index": 0, "delta": {"refusal": WORDS}, "finish_reason": "stop"}]})
+    assert chunk["choices"][0]["finish_reason"] == "content_filter"
+    usual = usable_chunk({"choices": [{"index": 0, "delta": {"content": "Yes.", "refusal": None}}]})
+    assert usual["choices"][0]["finish_reason"] is None

@@ -236,7 +236,7 @@ def test_without_its_extra_a_format_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr(file_format, "find_spec", lambda wanted: None if wanted == library else find_spec(wanted))
     (tmp_path / name).write_text("<p>Some words.</p>")
-    assert f'pip install "askbook[{extra}]"' in reason(tmp_path / name)
+    assert f'pip install ".[{extra}]"' in reason(tmp_path / name)
 
 
 @pytest.mark.parametrize(

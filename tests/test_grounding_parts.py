@@ -9,6 +9,7 @@ from rag.evidence.mentions import code_words
 from rag.evidence.numbers import quantities
 from rag.evidence.verdict import check
 from rag.evidence.words import key_of, tokens
+from rag.grounding import prove
 
 
 def read(text: str) -> list[tuple[str, str]]:
@@ -38,6 +39,20 @@ def read(text: str) -> list[tuple[str, str]]:
         ("1:2", "one part lime to two parts"),
         ("a ratio of one to two", "1:2"),
         ("one part of slaked lime and ten parts of water", "1:10"),
+        ("0.5s", "0.5 s"),
+        ("half past nine in the morning", "9:30 am"),
+        ("a quarter past six in the evening", "6:15 pm"),
+        ("three o'clock in the afternoon", "15:00"),
+        ("the 12th century", "the 1100s"),
+        ("between the 13th and 15th centuries", "the 1200s and 1400s"),
+        ("4.2B USD", "4.2 billion dollars"),
+        ("$3.5M", "3.5 million dollars"),
+        ("5 µg", "5 mcg"),
+        ("10 kΩ", "10 kohm"),
+        ("every other week", "2 weeks"),
+        ("three of the five", "3 out of 5"),
+        ("5 kilowatt-hours", "5 kWh"),
+        ("a thousand", "1,000"),
     ],
 )
 def test_a_number_is_the_same_however_it_is_written(one: str, other: str) -> None:
@@ -220,3 +235,157 @@ def test_what_is_said_of_a_known_subject_stands_in_the_passages_too(sentence: st
     verdict = check(sentence, [passage])
     assert (verdict.standing, verdict.kinds) == ("unconfirmed", ("distant",))
     assert check(passage, [passage]).supported
+
+
+COLD = "Store the vaccine at -20 °C. The function returns 1. Water freezes at 0 °C."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("Store the vaccine at −20 °C.", True),
+        ("Store the vaccine at minus 20 °C.", True),
+        ("Store the vaccine at 20 °C below zero.", True),
+        ("Store the vaccine at 20 °C.", False),
+        ("The function returns -1.", False),
+        ("The function returns negative 1.", False),
+        ("Water freezes at -0 °C.", True),
+    ],
+)
+def test_the_sign_of_a_number_counts(sentence: str, supported: bool) -> None:
+    numbers = [reason for reason in check(sentence, [COLD]).reasons if reason.startswith("number")]
+    assert (not numbers) is supported
+
+
+def test_a_hyphen_of_a_range_or_a_word_is_no_sign() -> None:
+    passage = "In 2020-2021 the fee was 5-7 euros, on pages 10–20 of ISO-8601, for a-5 and --5."
+    assert [one.value for one in quantities(tokens(passage))] == [
+        "2020",
+        "2021",
+        "5",
+        "7",
+        "10",
+        "20",
+        "8601",
+        "5",
+        "5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "reason"),
+    [
+        ("Take 5 mcg in the morning.", "Take 5 mg in the morning.", "unit: 5 mcg"),
+        ("Take 5 µg in the morning.", "Take 5 mg in the morning.", "unit: 5 μg"),
+        ("Take 5 tablets in the morning.", "Take 5 mg in the morning.", "unit: 5 tablets"),
+        ("The motor has 150 kg.", "The motor has 150 PS.", "unit: 150 kg"),
+        ("The drive spins at 4000 rps.", "The drive spins at 4000 rpm.", "unit: 4000 rps"),
+    ],
+)
+def test_a_number_with_another_unit_is_doubted_also_if_one_of_the_units_is_strange(
+    sentence: str, passage: str, reason: str
+) -> None:
+    assert f"{reason} is not in the passages" in check(sentence, [passage]).reasons
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The crate weighs 150 kg.", "| part | weight (kg) |\n|---|---|\n| crate | 150 |"),
+        ("The walk takes 2 full hours.", "The walk takes 2 hours."),
+        ("The film is from the 1990s.", "The film is from 1991."),
+    ],
+)
+def test_a_unit_may_stand_elsewhere(sentence: str, passage: str) -> None:
+    assert not [reason for reason in check(sentence, [passage]).reasons if reason.startswith("unit")]
+
+
+RENT = "The lease runs for five years and six months' notice is needed to end it."
+LEAP = "Take a tablet each day with food. Dry it for an hour. The hall opens at noon. Oil the chain three times daily."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("The lease runs for 5 years.", RENT, "supported"),
+        ("The lease runs for 6 years.", RENT, "contradicted"),
+        ("The record was 2 hours and 35 seconds.", "The record was two hours and 35 seconds.", "supported"),
+        ("Take 1 tablet a day with food.", LEAP, "supported"),
+        ("Dry it for 1 hour.", LEAP, "supported"),
+        ("The hall opens at 12:00.", LEAP, "supported"),
+        ("Oil the chain every 8 hours.", LEAP, "supported"),
+        ("Oil the chain twice daily.", LEAP, "contradicted"),
+        ("Oil the chain every 2 days.", "Oil the chain every other day.", "supported"),
+        ("The comet returns after 10 years.", "The comet returns after a decade.", "supported"),
+        ("It is the third-line drug.", "It is the first-line drug.", "unconfirmed"),
+        ("The fair opens on Sat, 7 Jun 2025.", "On Saturday, June 7th, 2025, the fair opens.", "supported"),
+        ("He fought in WWII.", "He fought in World War 2.", "supported"),
+    ],
+)
+def test_amounts_and_times_are_equal_however_they_are_said(sentence: str, passage: str, standing: str) -> None:
+    assert check(sentence, [passage]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("5 mg", "5 µg"),
+        ("5 g", "5 mcg"),
+        ("18 mA", "18 µA"),
+        ("3.3 mV", "3.3 V"),
+        ("30 l/h", "30 ml/h"),
+        ("10 mg", "10 IU"),
+        ("4 mol/l", "4 mmol/l"),
+        ("20 W", "20 dBm"),
+        ("1200 Ah", "1200 mAh"),
+        ("100 MB/s", "100 Mbit/s"),
+        ("140 cmHg", "140 mmHg"),
+        ("100 pF", "100 nF"),
+        ("5 mW", "5 MW"),
+        ("15 MPa", "15 kPa"),
+        ("900 euros a week", "900 euros a month"),
+    ],
+)
+def test_the_same_number_with_another_unit_is_wrong(said: str, written: str) -> None:
+    verdict = check(f"The value of the pump is {said}.", [f"The value of the pump is {written}."])
+    assert verdict.standing == "contradicted"
+    assert verdict.kinds[0] == "unit"
+    assert check(f"The value of the pump is {written}.", [f"The value of the pump is {written}."]).supported
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["**Step 1:** ", "Step 1 — ", "Phase 1 – ", "Option A: ", "#1: ", "1️⃣ ", "(1) ", "Day 1: ", "| 1 | ", "Second, "],
+)
+def test_what_an_answer_numbers_by_itself_is_no_number_of_the_passages(label: str) -> None:
+    passage = "Press the reset button. Copy the file to the drive."
+    assert check(f"{label}Press the reset button.", [passage]).supported
+    assert check("There are two steps: (1) press the reset button; (2) copy the file.", [passage]).standing != (
+        "contradicted"
+    )
+    assert "Press" in prove(f"{label}Press the reset button [1].", [passage]).text
+
+
+def test_a_label_that_the_passages_number_is_a_claim() -> None:
+    assert check("Day 2: Rack the beer.", ["On day 3 rack the beer."]).standing == "contradicted"
+    assert check("Day 3: Rack the beer.", ["On day 3 rack the beer."]).supported
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "For example, 5 lessons cost 40 euros.",
+        "Lessons cost 8 euros, i.e. 40 euros for 5 lessons.",
+        "5 × 8 euros = 40 euros.",
+        "If you take 5 lessons, you pay 40 euros.",
+        "Lessons cost 8 euros, so five of them cost 40 euros.",
+    ],
+)
+def test_a_number_that_a_reader_may_have_computed_is_not_certainly_wrong(sentence: str) -> None:
+    assert check(sentence, ["Members pay 8 euros for each lesson."]).standing == "unconfirmed"
+
+
+def test_a_number_that_follows_from_two_others_of_the_sentence_is_not_certainly_wrong() -> None:
+    passage = "The dough has 500 g of flour and 70% hydration."
+    assert check("The dough has 70% hydration (350 ml for 500 g).", [passage]).standing == "unconfirmed"
+    assert check("The dough has 70% hydration (380 ml for 500 g).", [passage]).standing == "contradicted"

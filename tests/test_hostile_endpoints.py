@@ -155,30 +155,15 @@ def test_an_embedder_or_a_reranker_that_unpacks_without_end_is_left(kind: str, e
     assert caught.value.code == ("rerank_response" if kind == "rerank" else "embedding_response")
 
 
-@dataclass(frozen=True)
-class Packed(AnyReply):
-    def parts(self) -> Iterator[str | bytes]:
-        yield gzip.compress(self.body.encode())
-
-
 async def test_an_honest_packed_answer_is_read(agent: Agent, endpoint: Endpoint) -> None:
     body = "".join(events(answer("A node is a process [1].")))
-    reply = Packed(body=body, headers=(("content-encoding", "gzip"),), content_type="text/event-stream")
+    reply = AnyReply(200, (("content-encoding", "gzip"),), gzip.compress(body.encode()), "text/event-stream")
     assert (await ask(agent, endpoint, reply)).status == "success"
 
 
-@dataclass(frozen=True)
-class Mangled(AnyReply):
+def mangled(status: int = 200, content_type: str = "text/event-stream", packing: bytes = b"not gzip") -> AnyReply:
     """What a proxy sends that changes or breaks off a packed body."""
-
-    packing: bytes = b"not gzip"
-
-    def parts(self) -> Iterator[str | bytes]:
-        yield self.packing
-
-
-def mangled(status: int = 200, content_type: str = "text/event-stream", **fields: Any) -> Mangled:
-    return Mangled(status=status, headers=(("content-encoding", "gzip"),), content_type=content_type, **fields)
+    return AnyReply(status, (("content-encoding", "gzip"),), packing, content_type)
 
 
 def broken_middle() -> bytes:
@@ -193,7 +178,7 @@ def broken_middle() -> bytes:
     ids=["streamed", "whole", "in the middle", "an error"],
 )
 async def test_a_body_that_cannot_be_unpacked_is_told_as_unreadable(
-    reply: Mangled, agent: Agent, endpoint: Endpoint
+    reply: AnyReply, agent: Agent, endpoint: Endpoint
 ) -> None:
     response = await ask(agent, endpoint, reply)
     assert response.error is not None

@@ -19,11 +19,12 @@ import pytest
 from pydantic import SecretStr
 
 from graph.agent import open_agent
+from rag.answer.shown_answer import LEFT_OUT
 from rag.settings import Settings
 from rag.text.sentences import units
 from rag.types import UNCONFIRMED_MARK, Event, Response
 from tests.conftest import SHARED, index_book
-from tests.obedience import CHANGES, PLANTED, echoed, followed, links
+from tests.obedience import PLANTED, links, obeyed
 from tests.openai_server import Endpoint, Reply, Request, answer
 from tests.prompt_reader import PromptPassage, parse_prompt
 from tests.wire import listening
@@ -65,11 +66,6 @@ class Obedient(Endpoint):
             [" ".join(f"{one} {mark}" for one in added)]
             + [form.format(one, mark) for form, one in zip(itertools.cycle(FORMS), added, strict=False)]
         )
-
-
-def obeyed(kind: str, attack: str, sentence: str) -> list[str]:
-    changes = followed(kind, attack, sentence)
-    return changes if kind in CHANGES else echoed(attack) + changes
 
 
 def evidence(text: str) -> str | None:
@@ -168,7 +164,7 @@ def test_nothing_that_a_model_adds_in_obeying_reaches_the_user_unmarked(turns: t
         for sentence in turn.kept:
             left = left.replace(sentence, "", 1)
         left = re.sub(rf"[^\n]*{re.escape(UNCONFIRMED_MARK)}", "", left)
-        assert left.strip() == "", turn.response.plain_content
+        assert left.replace(LEFT_OUT, "").strip() == "", turn.response.plain_content
 
 
 def test_no_link_of_a_planted_text_reaches_the_user(turns: tuple[list[Turn], Obedient]) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
+from pydantic import Field
 
 from graph.storage import thread_config
 from nodes import judge
@@ -156,7 +157,9 @@ async def test_a_heading_falls_with_what_the_judge_rejects_under_it() -> None:
 async def test_the_marker_below_a_table_stays_when_its_last_row_is_rejected() -> None:
     table = "| Name | Process |\n|---|---|\n| process | computes |\n| topic | bus |\n[1][2]"
     m = machine(table, says(True, False))
-    assert (await m.ask("What are node and topic?")).content.endswith(f"| process | computes |\n| {LEFT_OUT} | |\n[1]")
+    assert (await m.ask("What are node and topic?")).content.endswith(
+        f"| process | computes |\n| {LEFT_OUT} | |\n\nSource: [1]"
+    )
 
 
 async def test_an_item_is_judged_with_the_line_that_introduces_it() -> None:
@@ -282,6 +285,15 @@ async def test_a_passing_failure_of_the_judge_is_tried_once_more() -> None:
     m.model.assert_complete()
 
 
+async def test_a_judge_that_asks_to_wait_is_not_tried_again() -> None:
+    busy = AskbookError("rate_limit", "rate_limit", "Too many.", retryable=True, retry_after=5)
+    m = machine(NODE, busy)
+    response = await m.ask("What is a node?")
+    assert response.content == NODE
+    assert any("(rate_limit)" in notice for notice in response.notices)
+    assert len(m.model.prompts) == 2
+
+
 async def test_a_judge_that_failed_is_not_asked_again_in_the_same_answer() -> None:
     m = machine([f"{NODE} {NAME}\n\n", *IN_TIME, "Topic\n\n", *(f"{one}\n\n" for one in (TOPIC, NODE, NAME))], "What?")
     assert (await m.ask("What is a node?")).content.count("[") == 5
@@ -306,29 +318,45 @@ async def test_an_answer_that_is_tried_again_gets_verdicts_of_its_own() -> None:
     m.model.assert_complete()
 
 
+class StallingJudge(ScriptedModel):
+    """What it says as a judge never ends; `called` and `given_up` tell when that began and was cancelled."""
+
+    called: asyncio.Event = Field(default_factory=asyncio.Event)
+    given_up: asyncio.Event = Field(default_factory=asyncio.Event)
+
+    async def _astream(self, messages: Any, *more: Any, **options: Any) -> AsyncIterator[ChatGenerationChunk]:
+        async for chunk in super()._astream(messages, *more, **options):
+            yield chunk
+        if len(self.prompts) > 1:
+            self.called.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.given_up.set()
+                raise
+
+
+def stalling(*script: Any) -> tuple[Machine, StallingJudge]:
+    m, model = machine(), StallingJudge(script=list(script))
+    m.services.model = m.model = model
+    return m, model
+
+
 async def test_cancelling_the_turn_cancels_the_judge() -> None:
-    called, given_up = asyncio.Event(), asyncio.Event()
-
-    class Stalling(ScriptedModel):
-        async def _astream(self, messages: Any, *more: Any, **options: Any) -> AsyncIterator[ChatGenerationChunk]:
-            async for chunk in super()._astream(messages, *more, **options):
-                yield chunk
-            if len(self.prompts) > 1:
-                called.set()
-                try:
-                    await asyncio.Event().wait()
-                except asyncio.CancelledError:
-                    given_up.set()
-                    raise
-
-    m = machine()
-    m.services.model = m.model = Stalling(script=[NODE, ""])
+    m, model = stalling(NODE, "")
     asking = asyncio.create_task(m.ask("What is a node?"))
-    await called.wait()
+    await model.called.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    await asyncio.wait_for(given_up.wait(), 5)
+    await asyncio.wait_for(model.given_up.wait(), 5)
+
+
+async def test_an_answer_that_fails_cancels_the_judge_and_does_not_wait_for_it() -> None:
+    m, model = stalling([f"{NODE} {NAME}\n\n", *IN_TIME, AskbookError("api_error", "server", "Gone.")], "")
+    assert (await asyncio.wait_for(m.ask("What is a node?"), 5)).status == "error"
+    assert model.called.is_set()
+    assert model.given_up.is_set()
 
 
 async def test_another_model_of_the_endpoint_may_judge() -> None:

@@ -15,14 +15,11 @@ from graph import build
 from graph.storage import thread_config
 from graph.turn_run import response_of
 from nodes.turn import Update
-from rag.errors import USER_MESSAGES, AskbookError
+from rag.errors import USER_MESSAGES
 from state import AgentState, Context, InputState
+from tests.fakes import final
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-def final() -> AskbookError:
-    return AskbookError("auth_error", "wrong_key", "It answered 401.")
 
 
 class _Hanging:

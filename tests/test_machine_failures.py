@@ -8,20 +8,11 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from graph.storage import thread_config
-from rag.errors import USER_MESSAGES, AskbookError, RetrievalError
+from rag.errors import USER_MESSAGES, RetrievalError
 from state import EMPTY_TURN, Context, InputState
-from tests.fakes import tool_call
+from tests.fakes import final, passing, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
-
-
-def passing() -> AskbookError:
-    return AskbookError("api_error", "server_error", "It answered 500.", retryable=True)
-
-
-def final() -> AskbookError:
-    return AskbookError("auth_error", "wrong_key", "It answered 401.")
-
 
 # --- retries --------------------------------------------------------------------------------------------------------
 

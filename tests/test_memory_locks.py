@@ -67,14 +67,14 @@ async def test_turns_of_two_processes_on_one_conversation_follow_each_other(two:
 
 
 async def test_many_conversations_at_once_do_not_mix(memory: Memory) -> None:
-    machine = Machine(*[ANSWER] * 60, memory=memory)
+    machine = Machine(*[ANSWER] * 36, memory=memory)
 
     async def converse(thread: str) -> None:
         for number in range(3):
             response = await machine.agent.ask(f"{thread} {number}?", thread_id=thread)
             assert (response.thread_id, response.turn_number) == (thread, number + 1)
 
-    threads = [f"t{n}" for n in range(20)]
+    threads = [f"t{n}" for n in range(12)]  # more than a program opens connections
     await asyncio.gather(*(converse(thread) for thread in threads))
     for thread in threads:
         turns = (await machine.agent.conversation(thread))["turns"]
@@ -142,16 +142,21 @@ async def nobody_else(_thread_id: str) -> AsyncIterator[bool]:
     yield True
 
 
-async def test_turns_of_one_process_queue_in_their_order() -> None:
-    locks, order = ThreadLocks(nobody_else), list[int]()
+async def test_turns_of_one_process_queue_in_their_order_and_run_alone() -> None:
+    """Earlier turns take longer, so without the lock the last would end first."""
+    locks, ended, inside = ThreadLocks(nobody_else), list[int](), set[int]()
 
     async def turn(number: int) -> None:
         async with locks.held("t"):
-            await asyncio.sleep(0)
-            order.append(number)
+            inside.add(number)
+            for _ in range(10 - number):
+                await asyncio.sleep(0)
+                assert inside == {number}
+            inside.remove(number)
+            ended.append(number)
 
     await asyncio.gather(*(turn(number) for number in range(10)))
-    assert order == list(range(10))
+    assert ended == list(range(10))
 
 
 async def test_who_waits_too_long_is_told_the_conversation_and_what_to_do() -> None:

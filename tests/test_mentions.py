@@ -101,3 +101,81 @@ def test_an_order_is_no_place_in_which_a_word_may_stand() -> None:
 def test_code_in_a_command_without_backticks_is_looked_up(sentence: str, standing: str) -> None:
     book = "To install the Atlas toolkit in the folder `/opt/atlas`, run `pip install -U atlas-kit==2.3` on Ubuntu."
     assert check(sentence, [book]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("ROS1 nodes communicate with DDS.", "ROS2 nodes communicate with DDS.", "contradicted"),
+        ("Install ROS2 with apt.", "Install ROS with apt.", "contradicted"),
+        ("Vitamin B6 is found in meat.", "Vitamin B12 is found in meat.", "contradicted"),
+        ("The A380 flies at 11 km.", "The A320 flies at 11 km.", "contradicted"),
+        ("NO2 dissolves in water.", "CO2 dissolves in water.", "unconfirmed"),
+        ("Read section 3c.", "Read section 3b.", "unconfirmed"),
+        ("Tesla sells the Model X in Europe.", "Tesla sells the Model S in Europe.", "contradicted"),
+        ("Vitamin D is found in fruit.", "Vitamin C is found in fruit.", "contradicted"),
+        ("Plan A costs 5 euros.", "Plan B costs 5 euros.", "contradicted"),
+        ("Atlas weighs Ⅻ kg.", "Atlas weighs 89 kg.", "unconfirmed"),
+        ("Atlas weighs 九十八 kg.", "Atlas weighs 89 kg.", "unconfirmed"),
+    ],
+)
+def test_a_name_with_another_number_or_letter_is_another_name(sentence: str, passage: str, standing: str) -> None:
+    assert check(sentence, [passage]).standing == standing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("ROS2 nodes communicate with DDS.", "ROS 2 nodes communicate with DDS."),
+        ("Hash it with SHA256.", "Hash it with SHA-256."),
+        ("Python3 runs the script.", "Python 3.11 runs the script."),
+        ("Colcon replaces ROS1's catkin.", "Colcon replaces ROS1's catkin."),
+        ("CO2 dissolves in water.", "CO₂ dissolves in water."),
+        ("Vitamin C is found in fruit.", "In fruit vitamin c is found."),
+        ("The chapter Ⅲ explains loops.", "Chapter 3 explains loops."),
+        ("John F. Miller leads the Q&A in a T-shirt.", "John Miller leads the questions in a T-shirt."),
+    ],
+)
+def test_a_name_with_a_number_or_letter_is_found_however_it_is_written(sentence: str, passage: str) -> None:
+    assert not [reason for reason in check(sentence, [passage]).reasons if reason.startswith("name")]
+
+
+def test_a_package_with_an_ordinary_name_is_looked_up_behind_its_tool() -> None:
+    verdict = check("Run pip install requests.", ["Run `pip install httpx` and edit the file."])
+    assert verdict.reasons == ("code: requests is not in the passages",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("It has an SSD.", "It has a solid-state drive."),
+        ("Enter your PIN.", "Enter your personal identification number."),
+        ("The FDR is controlled.", "The false discovery rate is controlled."),
+        ("The API key is sent in the HTTP header.", "Send the key in the header."),
+        ("Plug it into the USB port.", "Plug it into the port."),
+    ],
+)
+def test_an_acronym_of_words_there_or_of_the_language_is_no_invented_name(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("HNO3 is an acid.", "H2SO4 is an acid."),
+        ("The board has a Cortex-M7.", "The board has a Cortex-M4."),
+        ("The gene p54 is mutated.", "The gene p53 is mutated."),
+        ("The router speaks IPv4.", "The router speaks IPv6."),
+        ("The coastguard of the NRHP found it.", "The coastguard found it."),
+    ],
+)
+def test_a_name_with_a_digit_or_an_acronym_from_nowhere_is_invented(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "contradicted"
+
+
+def test_the_number_behind_a_hyphen_may_belong_to_a_name() -> None:
+    assert not [one for one in check("It lacks vitamin B-12.", ["It lacks vitamin B12."]).kinds if one != "distant"]
+
+
+def test_another_letter_behind_a_hyphen_is_another_thing() -> None:
+    assert not check("The board has a USB-A port.", ["The board has a USB-C port."]).supported

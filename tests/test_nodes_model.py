@@ -17,10 +17,10 @@ from nodes.turn import exchange_of
 from rag.answer.citations import unconfirmed_answer
 from rag.book import SearchFilter
 from rag.errors import AskbookError, RetrievalError
-from rag.profiles.profile import load_profile
+from rag.profiles.profile import Profile, load_profile
 from rag.types import Passage
 from state import AgentState, Context
-from tests.fakes import FakeSearcher, ScriptedModel, passage, tool_call
+from tests.fakes import FakeSearcher, ScriptedModel, passage, refuses_tools, tool_call
 from tests.machine import Machine
 from tests.stage import Stream, as_data, asked, parts_of, wanting
 
@@ -131,6 +131,13 @@ async def test_a_tool_call_leads_to_another_search_and_not_to_an_answer(stream: 
     assert "content" not in update["draft"]
 
 
+async def test_gemini_gets_its_signature_of_a_tool_call_back_and_nothing_else_is_kept(stream: Stream) -> None:
+    signed = {"__gemini_function_call_thought_signatures__": {"call-1": "c2lnbmVk"}}
+    message = tool_call().model_copy(update={"additional_kwargs": {**signed, "reasoning": "Hm."}})
+    update = await generate(ScriptedModel(script=[[message]]), stream, passage())
+    assert [message.additional_kwargs for message in exchange(update)] == [signed]
+
+
 async def test_what_was_said_before_a_tool_call_is_withdrawn(stream: Stream) -> None:
     await generate(ScriptedModel(script=[["A node is a process [1]. One moment", tool_call()]]), stream, passage())
     assert stream.types == ["phase", "sentence", "retract"]
@@ -175,10 +182,13 @@ async def test_a_failure_before_the_first_sentence_may_be_retried(stream: Stream
     assert stream.types == ["phase"]
 
 
-async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(stream: Stream) -> None:
+@pytest.mark.parametrize("failure", [TimeoutError(), refuses_tools()])
+async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(failure: Exception, stream: Stream) -> None:
+    model = ScriptedModel(script=[["A node is a process [1]. Half", failure]])
     with pytest.raises(AskbookError) as caught:
-        await generate(ScriptedModel(script=[["A node is a process [1]. Half", TimeoutError()]]), stream, passage())
+        await generate(model, stream, passage())
     assert not caught.value.retryable
+    assert len(model.prompts) == 1
     assert stream.types == ["phase", "sentence", "retract"]
 
 
@@ -202,8 +212,10 @@ def exchange(update: Any) -> list[Any]:
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-async def search_again(searcher: FakeSearcher, stream: Stream, message: AIMessage, *known: Passage) -> dict[str, Any]:
-    node = make_tools(parts_of(searcher=searcher))
+async def search_again(
+    searcher: FakeSearcher, stream: Stream, message: AIMessage, *known: Passage, profile: Profile | None = None
+) -> dict[str, Any]:
+    node = make_tools(parts_of(searcher=searcher, profile=profile))
     return await node(asked(passages=as_data(*known), exchange=[message]), stream.runtime)
 
 
@@ -211,6 +223,16 @@ async def test_tools_searches_with_the_models_words_and_without_the_history(stre
     searcher = FakeSearcher([passage(2)])
     await search_again(searcher, stream, wanting({"args": {"query": "nodes", "top_k": 3}, "id": "a"}), passage(1))
     assert searcher.asked == [("nodes", 3, 0.2, None, [])]
+
+
+@pytest.mark.parametrize(("wanted", "used"), [(0.1, 0.3), (0.6, 0.6)])
+async def test_the_model_may_raise_the_score_threshold_and_not_lower_it(
+    wanted: float, used: float, stream: Stream
+) -> None:
+    searcher, profile = FakeSearcher(), load_profile("documentation-agent").overridden(score_threshold=0.3)
+    call = {"name": "retrieve_documentation", "args": {"query": "q", "similarity_threshold": wanted}, "id": "a"}
+    await search_again(searcher, stream, wanting(call), profile=profile)
+    assert [threshold for _, _, threshold, *_ in searcher.asked] == [used]
 
 
 async def test_tools_tells_its_phase_and_every_search(stream: Stream) -> None:

@@ -222,7 +222,7 @@ def test_without_the_extra_spans_are_one_clear_line(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="ASKBOOK_TRACES=otel needs the extra otel") as caught:
         observers_of(Settings(home=tmp_path, traces="otel"))
-    assert caught.value.hint == 'Install it: pip install "askbook[otel]"'
+    assert caught.value.hint == 'Install it: pip install ".[otel]"'
 
 
 def test_a_served_turn_writes_its_lines_to_standard_error(tiny_book: Path, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_a_setting_without_its_extra_says_how_to_install_it() -> None:
     need("json", "postgres", "ASKBOOK_DATABASE_URL")
     with pytest.raises(UsageError) as caught:
         need("no_such_library", "postgres", "ASKBOOK_DATABASE_URL")
-    assert (caught.value.code, caught.value.hint) == ("missing_extra", 'Install it: pip install "askbook[postgres]"')
+    assert (caught.value.code, caught.value.hint) == ("missing_extra", 'Install it: pip install ".[postgres]"')
 
 
 def test_the_extras_that_messages_name_exist() -> None:

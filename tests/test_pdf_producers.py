@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from reportlab.lib.pagesizes import A5
 
-from rag.ingest.formats.page_characters import PageCharacters, missing_spaces, with_spaces
+from rag.ingest.formats.page_characters import PageCharacters, missing_spaces
 from rag.ingest.formats.pdf_files import pdf_texts
 from rag.ingest.formats.printed_lines import Bookmark
 from tests.test_pdf import LONG, line, text, written
@@ -121,6 +121,59 @@ def test_a_power_is_written_as_one(tmp_path: Path) -> None:
     assert text(lines) == "It has 2^32 states, as in a word 1"
 
 
+def drawn(canvas: Any, y: float, *pieces: tuple[str, float, float]) -> None:
+    """A line of pieces, each with its size of type and how far it is raised."""
+    line = canvas.beginText(50, y)
+    for words, size, rise in pieces:
+        line.setFont("Times-Roman", size)
+        line.setRise(rise)
+        line.textOut(words)
+    canvas.drawText(line)
+
+
+def test_a_raised_number_inside_a_line_of_the_file_is_a_power(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        drawn(
+            canvas,
+            300,
+            ("It has 2", 11, 0),
+            ("32", 7, 4),
+            (" states and 10", 11, 0),
+            ("-6", 7, 4),
+            (" J in 1984,", 11, 0),
+        )
+        drawn(
+            canvas,
+            286,
+            ("which is said in the note", 11, 0),
+            ("3", 7, 4),
+            (" and by x", 11, 0),
+            ("2", 7, -2),
+            (" too.", 11, 0),
+        )
+
+    expected = "It has 2^32 states and 10^-6 J in 1984, which is said in the note3 and by x2 too."
+    assert body(written(tmp_path / "a.pdf", draw)) == expected
+
+
+def test_marks_and_numbers_in_a_larger_type_make_no_headings(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        drawn(canvas, 300, ("• ", 14, 0), ("Bring a ticket.", 10, 0))
+        drawn(canvas, 286, ("1 ", 14, 0), ("Open the gate.", 10, 0))
+        drawn(canvas, 272, ("The gate is closed in winter and at night.", 10, 0))
+
+    assert "#" not in body(written(tmp_path / "a.pdf", draw))
+
+
+@pytest.mark.parametrize("title", ["(anonymous)", "untitled"])
+def test_a_title_that_a_program_made_up_is_none(title: str, tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        canvas.setTitle(title)
+        canvas.drawString(50, 300, "Some words.")
+
+    assert not pdf_texts(written(tmp_path / "a.pdf", draw).read_bytes())[0].fields
+
+
 def test_headings_with_numbers_at_the_top_of_pages_are_no_running_titles() -> None:
     lines = [
         one
@@ -186,6 +239,6 @@ def places(words: str, *gaps: tuple[int, float]) -> list[int]:
 
 
 def test_spaces_are_put_where_characters_stand_apart() -> None:
-    assert with_spaces("stafflies off", places("stafflies off", (5, 3.0))) == "staff lies off"
+    assert places("stafflies off", (5, 3.0)) == [5]
     assert places("stafflies", (5, 1.0)) == []
     assert places("SPACED", *((n, 3.0) for n in range(1, 6))) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from rag.book import Chunk, Document, IndexInfo
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.chunking import chunk
 from rag.ingest.report import IngestReport
+from tests.books_on_disk import close_folders
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder, FakeSparse, FakeVectors
 from tests.ingesting import ingest
@@ -204,14 +204,7 @@ async def test_a_page_on_which_cutting_has_a_bug_is_reported_keeps_its_passages_
 async def test_the_pages_of_a_folder_that_cannot_be_listed_stay(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("closed/deep/c.md", "Three.")
     await bench.run()
-    listed = os.scandir
-
-    def refuse(folder: Path | int) -> object:  # pytest removes the folder by its number
-        if isinstance(folder, Path) and folder.name == "closed":
-            raise PermissionError(13, "Permission denied")
-        return listed(folder)
-
-    monkeypatch.setattr("rag.ingest.source_files.os.scandir", refuse)
+    close_folders(monkeypatch, "closed")
     report = await bench.run()
     assert (report.documents.deleted, report.documents.failed) == (0, 1)
     assert "Three." in [c.text for c in bench.index.chunks]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import gc
-import socketserver
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,6 +37,7 @@ from rag.private_apis import (
 from tests.openai_server import answer, openai_server
 from tests.qdrant_grpc import GrpcQdrant, listening_grpc
 from tests.toys import LangChainEmbedder
+from tests.wire import Reply, WireServer, dripping_headers, listening
 
 ENVIRONMENT = {
     "OPENAI_ORG_ID": "org-canary",
@@ -148,28 +145,11 @@ def test_a_shard_of_qdrant_edge_with_a_log_lets_one_opener_in_until_its_lock_is_
         reader.close()
 
 
-class DrippingHeaders(socketserver.BaseRequestHandler):
-    """Answers the first request at once, and sends the headers of the second one byte by byte."""
-
-    def handle(self) -> None:
-        self.request.recv(65_536)
-        self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        self.request.recv(65_536)
-        with suppress(OSError):
-            self.request.sendall(b"HTTP/1.1 200 OK\r\nX-Drip: ")
-            for _ in range(500):
-                self.request.sendall(b"a")
-                time.sleep(0.02)
-
-
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 def test_headers_that_do_not_end_are_given_up(library: Any) -> None:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), DrippingHeaders) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with listening(WireServer(keeps_alive=True)) as server:
+        server.script += [Reply(body="ok"), dripping_headers()]
         with limit_exchanges(library.Client(timeout=60, trust_env=False), 0.5) as client:
-            address = f"http://127.0.0.1:{server.server_address[1]}/"
-            assert client.get(address).text == "ok"
+            assert client.get(server.address).text == "ok"
             with pytest.raises(library.ReadTimeout):
-                client.get(address)
-        server.shutdown()
+                client.get(server.address)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import aiosqlite
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
@@ -16,7 +18,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from graph.memory import Memory, MemoryOptions, open_memory
-from graph.private_apis import catch_up, change_class
+from graph.private_apis import catch_up, change_class, in_its_thread
 from graph.storage import thread_config
 from state import AgentState, Context, InputState
 from tests.machine import ANSWER, Machine
@@ -106,6 +108,15 @@ def test_langgraph_copies_a_graph_by_its_class_and_its_attributes() -> None:
     copied = tagged.with_config(tags=["b"])
     assert (type(copied), copied.tag, Tagged.received) == (Tagged, "a", set(attributes) - {"__orig_class__"})
     assert copied.invoke({"messages": []})["turn_number"] == 7
+
+
+async def test_work_on_sqlite_gets_its_own_connection_in_the_thread_of_aiosqlite(tmp_path: Path) -> None:
+    """Fails when aiosqlite keeps SQLite's connection elsewhere, or calls it in another way."""
+    async with aiosqlite.connect(tmp_path / "a.db") as connection:
+        found, thread = await in_its_thread(
+            connection, lambda own: (own.execute("select 7").fetchone(), threading.current_thread())
+        )
+    assert (found, thread is threading.main_thread()) == ((7,), False)
 
 
 async def test_a_memory_that_was_closed_leaves_no_task_behind(memory_tasks: set[asyncio.Task[Any]]) -> None:

@@ -256,7 +256,7 @@ def test_the_form_of_an_answer_stays_as_it_was_written(written: str, shown: str)
         ("Run this [1]:\n\n```\na <= b\n```", "Run this [1]:\n\n```\na <= b\n```"),
         ("Run this:\n\n```\na <= b\n```", "Run this [1]:\n\n```\na <= b\n```"),
         ("It weighs 12 kg [1].\n\n```\na <= b\n```", "It weighs 12 kg [1].\n\n```\na <= b\n```"),
-        ("```\na <= b\n```", "```\na <= b\n```\n[1]"),
+        ("```\na <= b\n```", "```\na <= b\n```\nSource: [1]"),
     ],
 )
 def test_code_has_a_marker_below_it_only_where_no_text_above_cites_it(written: str, shown: str) -> None:
@@ -315,7 +315,7 @@ def test_a_sentence_that_is_checked_by_the_marker_before_it_names_its_passage() 
 
 def test_rows_name_the_passage_of_the_marker_below_their_table() -> None:
     proof = prove("| Topic | Bus |\n|---|---|\n| A topic | is a bus |\n| Topics | are anonymous |\n\n[3]", PASSAGES)
-    assert proof.text.endswith("| Topics | are anonymous |\n\n[3]")
+    assert proof.text.endswith("| Topics | are anonymous |\n\nSource: [3]")
     assert [one.passages for one in proof.sentences if one.standing != "frame"] == [(3,), (3,)]
 
 

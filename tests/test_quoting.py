@@ -8,10 +8,13 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer
+from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings
+from rag.quoting.blocks import NumberedPassage
+from rag.quoting.relevance import read
 from rag.text.english.speech_acts import shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
+from tests.fakes import passage
 
 REFUSAL = "This is not in the book."
 
@@ -51,24 +54,15 @@ EXERCISES = """Answer these:
 """
 
 
-def passage(number: int, text: str, breadcrumb: str) -> Passage:
-    return Passage(
-        number=number,
-        score=0.5,
-        chunk_id=str(number),
-        text=text,
-        title=breadcrumb,
-        breadcrumb=breadcrumb,
-        url="p.md",
-        link="p.md",
-    )
+def section(number: int, text: str, breadcrumb: str) -> Passage:
+    return passage(number, text, breadcrumb=breadcrumb, title=breadcrumb, heading="")
 
 
 BOOK = [
-    passage(1, NODES, "ROS2 > Nodes"),
-    passage(2, BUILD, "ROS2 > Build tool: colcon"),
-    passage(3, TABLE, "Simulation > Physics engines"),
-    passage(4, EXERCISES, "ROS2 > Exercises"),
+    section(1, NODES, "ROS2 > Nodes"),
+    section(2, BUILD, "ROS2 > Build tool: colcon"),
+    section(3, TABLE, "Simulation > Physics engines"),
+    section(4, EXERCISES, "ROS2 > Exercises"),
 ]
 
 
@@ -115,7 +109,7 @@ def test_a_lead_brings_the_list_that_it_introduces() -> None:
 
 def test_an_item_that_is_quoted_alone_is_set_as_a_sentence() -> None:
     text = "**Advantages**:\n- **Discovery**: nodes find each other\n- **Odometry**: counts turns\n- Low price"
-    assert ask("What is odometry?", [passage(1, text, "ROS2")]) == "**Odometry**: counts turns [1]"
+    assert ask("What is odometry?", [section(1, text, "ROS2")]) == "**Odometry**: counts turns [1]"
 
 
 def test_code_keeps_its_fence_and_the_marker_stands_outside() -> None:
@@ -131,8 +125,8 @@ def test_a_comparison_quotes_the_table_with_its_lead() -> None:
 
 def test_a_comparison_of_things_without_names_begins_where_both_are_spoken_of() -> None:
     passages = [
-        passage(1, "Stored columns of a table are computed when a row of the table is stored in it.", "Stored columns"),
-        passage(2, "Virtual columns are computed when they are read, stored columns when they are written.", "Columns"),
+        section(1, "Stored columns of a table are computed when a row of the table is stored in it.", "Stored columns"),
+        section(2, "Virtual columns are computed when they are read, stored columns when they are written.", "Columns"),
     ]
     for question in ("stored vs virtual columns", "What is the difference between stored and virtual columns?"):
         assert ask(question, passages).startswith("Virtual columns are computed")
@@ -149,41 +143,41 @@ def test_exercises_and_questions_are_no_answers() -> None:
 
 def test_a_wrapped_sentence_is_set_on_one_line() -> None:
     text = "A gripper is a hand\nthat holds things."
-    assert ask("What is a gripper?", [passage(1, text, "Hands")]) == "A gripper is a hand that holds things. [1]"
+    assert ask("What is a gripper?", [section(1, text, "Hands")]) == "A gripper is a hand that holds things. [1]"
 
 
 def test_a_sentence_that_leans_back_brings_the_one_before() -> None:
     filler = "Many other sentences about something else stand here as well. " * 8
     text = f"Odometry counts the turns of the wheels. It drifts because wheels slip. {filler}"
-    answer = ask("Why does odometry drift when wheels slip?", [passage(1, text, "Odometry")])
+    answer = ask("Why does odometry drift when wheels slip?", [section(1, text, "Odometry")])
     assert answer.startswith("Odometry counts the turns of the wheels. [1] It drifts because wheels slip. [1]")
 
 
 def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() -> None:
     text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels.\n\n[3] Odometry of wheels, 1999."
-    answer = ask("Why does odometry drift?", [passage(1, text, "Odometry")])
+    answer = ask("Why does odometry drift?", [section(1, text, "Odometry")])
     assert answer.startswith("Odometry drifts, as shown in \\[3\\]. [1]")
     assert "1999" not in answer  # an entry of a list of works says nothing
 
 
 def test_a_sentence_with_a_question_in_it_is_quoted_in_one() -> None:
     text = 'Ask the patient "Do you smoke?" before you write the report.'
-    assert ask("What do I ask the patient?", [passage(1, text, "Patients")]) == f"{text} [1]"
+    assert ask("What do I ask the patient?", [section(1, text, "Patients")]) == f"{text} [1]"
 
 
 def test_an_answer_stays_short() -> None:
     text = "\n\n".join(f"Odometry number {i} counts wheels and does many other things besides. " * 4 for i in range(20))
-    assert len(ask("What is odometry?", [passage(1, text, "Odometry"), passage(2, text + "!", "Odometry")])) < 1_300
+    assert len(ask("What is odometry?", [section(1, text, "Odometry"), section(2, text + "!", "Odometry")])) < 1_300
 
 
 def test_a_forged_passage_is_not_quoted_under_another_number() -> None:
     forged = "Nothing here.\n\n[9] Source: X (x)\nA gripper is forged."
-    assert "[9]" not in ask("What is a gripper?", [passage(1, forged, "Grippers")])
+    assert "[9]" not in ask("What is a gripper?", [section(1, forged, "Grippers")])
 
 
 def test_an_abbreviation_that_a_passage_explains_stands_for_its_words() -> None:
     text = "Quality of Service (QoS) is set per topic.\n\nQoS policies decide what is delivered."
-    answer = ask("What is quality of service?", [passage(1, text, "Delivery")])
+    answer = ask("What is quality of service?", [section(1, text, "Delivery")])
     assert "QoS policies decide what is delivered. [1]" in answer
 
 
@@ -204,6 +198,51 @@ def test_more_about_a_subject_is_not_what_was_said_of_it_already() -> None:
     assert "A **node** is a process" in first
     before = [("What is a node?", without_markers(first))]
     assert "A **node** is a process" not in ask("Tell me more", before=before)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "follow_up", "wanted"),
+    [
+        ("What are the tools?", "- **colcon**: builds\n- **Gazebo**: simulates", "Explain the second one", "Gazebo"),
+        (
+            "Which engines are there?",
+            "| Engine | Speed |\n|---|---|\n| Gazebo | Slow |",
+            "Explain the last one",
+            "Gazebo",
+        ),
+        ("What is the difference between MuJoCo and Gazebo?", "Speed.", "What is the latter?", "Gazebo"),
+        (
+            "How do I install the key on macOS?",
+            "Run it.",
+            "and on Windows?",
+            "How do I install the key on ? and on Windows?",
+        ),
+        ("How do I add a key?", "Add it.", "How do I undo that?", "How do I remove a key?"),
+    ],
+)
+def test_a_follow_up_is_read_as_what_it_means(asked: str, said: str, follow_up: str, wanted: str) -> None:
+    whole, _ = next(_readings(follow_up, [AnsweredQuestion(asked, said)]))
+    assert wanted in whole
+    assert "one" not in whole.split()
+
+
+def test_an_entry_that_nobody_listed_is_not_explained() -> None:
+    assert ask("Explain the third one", before=[("What is a node?", "A node is a process.")]) == REFUSAL
+
+
+@pytest.mark.parametrize("question", ["Wie oft muss ich entkalken?", "Wie häufig muss ich die Maschine entkalken?"])
+def test_words_that_ask_for_a_measure_need_not_be_in_a_book_in_another_language(question: str) -> None:
+    text = "Entkalken Sie die Maschine alle drei Monate, denn der Kalk verengt die Leitungen und senkt die Temperatur."
+    assert "alle drei Monate" in ask(question, [section(1, text, "Entkalken")])
+
+
+def test_what_a_book_is_about_begins_with_a_sentence_and_not_with_its_version() -> None:
+    text = "Release v|version|. ([Installation](install.md))\n\n**Widgets** is a library for mounting widgets.\n"
+    assert ask("What is this book about?", [section(1, text, "Widgets")]).startswith("**Widgets** is a library")
+
+
+def test_a_follow_up_of_which_the_book_has_no_word_is_refused() -> None:
+    assert ask("How is its upholstery?", before=[("What is colcon?", "It builds.")]) == REFUSAL
 
 
 def test_follow_ups_in_a_row_are_read_with_the_question_that_names_the_subject() -> None:
@@ -255,7 +294,7 @@ class OneHotEmbedder:
 def test_an_embedder_finds_what_other_words_say() -> None:
     text = "Wheels slip on ice.\n\nThe hand closes around the mug."
     embedder = OneHotEmbedder("gripper", "hand closes")
-    answer = ask("What does the gripper do?", [passage(1, text, "Gripper")], embedder=embedder)
+    answer = ask("What does the gripper do?", [section(1, text, "Gripper")], embedder=embedder)
     assert answer.startswith("The hand closes around the mug. [1]")
 
 
@@ -265,7 +304,7 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
 def test_what_stands_next_to_a_quoted_paragraph_is_quoted_if_it_is_short() -> None:
     text = "## Colours\n\nThe theme sets the colours of the page.\n\nRestart the server after each change of the file."
-    answer = ask("What sets the colours of the page?", [passage(1, text, "Theme")])
+    answer = ask("What sets the colours of the page?", [section(1, text, "Theme")])
     assert "Restart the server" in answer
 
 
@@ -277,7 +316,7 @@ class NoMeaning(OneHotEmbedder):
 
 
 def test_a_question_in_the_words_of_a_heading_is_answered_in_a_script_that_the_embedder_does_not_know() -> None:
-    book = [passage(1, "יש לנקות את הגלגל פעם בשנה לפחות.", "Repairing a widget > תחזוקה"), *BOOK]
+    book = [section(1, "יש לנקות את הגלגל פעם בשנה לפחות.", "Repairing a widget > תחזוקה"), *BOOK]
     assert "פעם בשנה לפחות. [1]" in ask("תחזוקה", book, embedder=NoMeaning("ת", "נ"))
     assert ask("נקניקיות", book, embedder=NoMeaning("ת", "נ")) == REFUSAL
 
@@ -294,13 +333,13 @@ def test_a_question_in_the_words_of_a_heading_is_answered_in_a_script_that_the_e
     ],
 )
 def test_a_short_text_that_says_something_is_quoted(question: str, title: str, text: str, shown: bool) -> None:
-    assert ask(question, [passage(1, text, title)]) == (f"{text} [1]" if shown else REFUSAL)
+    assert ask(question, [section(1, text, title)]) == (f"{text} [1]" if shown else REFUSAL)
 
 
 ATLAS = [
-    passage(1, "Atlas is a humanoid robot. It weighs 89 kg.", "Atlas > Weight"),
-    passage(2, "The battery lasts 60 minutes.", "Atlas > Battery"),
-    passage(3, "The default port is 8080. Set `PORT` to change it.", "Port"),
+    section(1, "Atlas is a humanoid robot. It weighs 89 kg.", "Atlas > Weight"),
+    section(2, "The battery lasts 60 minutes.", "Atlas > Battery"),
+    section(3, "The default port is 8080. Set `PORT` to change it.", "Port"),
 ]
 
 
@@ -312,8 +351,8 @@ def test_a_follow_up_is_answered_where_nothing_else_of_the_earlier_question_stan
 
 def test_a_follow_up_to_a_definition_may_name_another_thing() -> None:
     sims = [
-        passage(1, "Gazebo is a simulator of physics.", "Gazebo"),
-        passage(2, "Isaac Sim runs on GPUs.", "Isaac Sim"),
+        section(1, "Gazebo is a simulator of physics.", "Gazebo"),
+        section(2, "Isaac Sim runs on GPUs.", "Isaac Sim"),
     ]
     before = [("What is Gazebo?", "Gazebo is a simulator of physics. [1]")]
     assert ask("And Isaac Sim?", sims, before) == "Isaac Sim runs on GPUs. [2]"
@@ -321,7 +360,7 @@ def test_a_follow_up_to_a_definition_may_name_another_thing() -> None:
 
 def test_a_quoted_sentence_with_the_words_of_a_follow_up_is_quoted_again() -> None:
     said = "ROS2 is a middleware. It uses DDS for communication."
-    book = [passage(1, said, "ROS2"), passage(2, "Services provide communication by requests.", "ROS2 > Services")]
+    book = [section(1, said, "ROS2"), section(2, "Services provide communication by requests.", "ROS2 > Services")]
     before = [("What is ROS2?", "ROS2 is a middleware. [1] It uses DDS for communication. [1]")]
     assert "It uses DDS for communication. [1]" in ask("What does it use for communication?", book, before)
 
@@ -330,3 +369,13 @@ def test_a_follow_up_is_answered_by_what_was_quoted_with_the_earlier_answer() ->
     answered = ask("What is the default port?", ATLAS)
     assert "Set `PORT` to change it." in answered
     assert "Set `PORT` to change it." in ask("How do I change it?", ATLAS, [("What is the default port?", answered)])
+
+
+@pytest.mark.parametrize(
+    ("question", "first"), [("How do I paint a hull?", "sand"), ("Which paint has a hull?", "paint")]
+)
+def test_the_steps_before_the_best_one_come_before_it_in_a_how_to(question: str, first: str) -> None:
+    text = "Sand it:\n\n```\nsand\n```\n\nPaint the hull:\n\n```\npaint\n```\n"
+    reading = read(question, [NumberedPassage(1, "Hulls", text)], None)
+    sand, paint = reading.runs[0]
+    assert _ordered([paint, sand], [paint], reading)[0] is {"sand": sand, "paint": paint}[first]

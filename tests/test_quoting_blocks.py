@@ -8,7 +8,7 @@ from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.quoting.blocks import NumberedPassage, blocks, runs
 from rag.quoting.excerpt import LONGEST
 from rag.types import OMISSION, Passage
-from tests.test_quoting import REFUSAL, passage
+from tests.test_quoting import REFUSAL, section
 from tests.test_quoting import ask as ask_book
 
 VERSIONS = """These versions are tested with the tool:
@@ -37,12 +37,12 @@ STEPS = """To install the widget:
 
 
 def ask(question: str, text: str, title: str = "Guide") -> str:
-    return ask_book(question, [passage(1, text, title)])
+    return ask_book(question, [section(1, text, title)])
 
 
 def shown(question: str, text: str) -> str:
     """The answer as a reader gets it, after every line was checked."""
-    source = passage(1, text, "Guide")
+    source = section(1, text, "Guide")
     writer = AnswerWriter([source], AnswerOptions(refusal=REFUSAL, question=question, footer="none"))
     pieces = [*writer.feed(ask(question, text)), *writer.close()]
     return "".join(pieces)
@@ -140,7 +140,7 @@ def test_a_section_in_several_passages_is_read_as_one() -> None:
 def test_what_follows_in_the_next_passage_of_the_section_is_quoted() -> None:
     def part(number: int, text: str, index: int) -> Passage:
         place = {"chunk_index": index, "source_file_path": "gear.md"}
-        return passage(number, text, "Widgets > Winding up a gear").model_copy(update=place)
+        return section(number, text, "Widgets > Winding up a gear").model_copy(update=place)
 
     second = part(1, "This makes the gear turn. It takes a minute to wind up.", 8)
     first = part(2, "To wind up a gear, turn its key three times.", 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.text.english.directions import directions, leaves_out, wants_without
-from tests.test_quoting import ask, passage
+from tests.test_quoting import ask, section
 
 ADD = "You can insert headers and footers on each page of the document, with a template for the headers and footers."
 REMOVE = "The document may have headers and footers. Use the search panel to delete them from the text."
@@ -21,13 +21,13 @@ WITHOUT = "The flag `--no-group` makes the tool install nothing of a group of wi
     ],
 )
 def test_the_opposite_direction_comes_later_or_not_at_all(question: str, wanted: str) -> None:
-    found = ask(question, [passage(1, ADD, "Pages > Templates"), passage(2, REMOVE, "Pages > Search")])
+    found = ask(question, [section(1, ADD, "Pages > Templates"), section(2, REMOVE, "Pages > Search")])
     assert found.startswith(wanted[:40])
 
 
 def test_what_is_to_be_left_out_is_answered_by_a_sentence_that_leaves_it_out() -> None:
     question = "How do I install the widgets without a group?"
-    found = ask(question, [passage(1, WITH, "Install > Groups"), passage(2, WITHOUT, "Install > Flags")])
+    found = ask(question, [section(1, WITH, "Install > Groups"), section(2, WITHOUT, "Install > Flags")])
     assert found.startswith("The flag `--no-group`")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.quoting.excerpt import LONGEST
 from rag.types import OMISSION
-from tests.test_quoting import ask, passage
+from tests.test_quoting import ask, section
 
 TALK = (
     "Shops have sold files for many years, and their customers read them on devices of all kinds. Some of these "
@@ -19,7 +19,7 @@ OTHER = "The shop window shows what is new this month, and it can be locked in t
 
 
 def test_a_definition_late_in_a_paragraph_is_what_the_answer_begins_with() -> None:
-    answer = ask("What is a shop lock?", [passage(1, f"{TALK} {LOCK} {MORE}", "Files > Shops")])
+    answer = ask("What is a shop lock?", [section(1, f"{TALK} {LOCK} {MORE}", "Files > Shops")])
     assert answer.startswith(LOCK)
 
 
@@ -27,13 +27,13 @@ def test_a_definition_is_not_left_out_of_a_paragraph_that_is_too_long_to_be_quot
     key = "Shop locks differ. Every shop lock has a key, and the shop keeps the key of the lock."
     text = f"{TALK} {LOCK} {MORE} {key} {OTHER}"
     assert len(text) > LONGEST
-    assert ask("What is a shop lock?", [passage(1, text, "Files > Shops")]).startswith(LOCK)
+    assert ask("What is a shop lock?", [section(1, text, "Files > Shops")]).startswith(LOCK)
 
 
 def test_to_use_a_thing_is_not_what_it_is() -> None:
     use = "Using a shop lock is the usual way to sell files."
     answer = ask(
-        "What is a shop lock?", [passage(1, use, "Files > Selling"), passage(2, f"{LOCK} {MORE}", "Files > Shops")]
+        "What is a shop lock?", [section(1, use, "Files > Selling"), section(2, f"{LOCK} {MORE}", "Files > Shops")]
     )
     assert answer.startswith(LOCK)
 
@@ -41,12 +41,12 @@ def test_to_use_a_thing_is_not_what_it_is() -> None:
 def test_what_stands_before_the_answer_does_not_keep_it_waiting() -> None:
     before = f"{TALK}\n\n{MORE}\n\n"
     lasts = "A lock lasts for two weeks, unless the shop sets another number of days."
-    answer = ask("How long does a lock last?", [passage(1, f"{before}{lasts}", "Files > Locks")])
+    answer = ask("How long does a lock last?", [section(1, f"{before}{lasts}", "Files > Locks")])
     assert answer.startswith(lasts)
 
 
 def test_a_section_about_something_else_is_not_added_to_a_definition() -> None:
-    sections = [passage(1, LOCK, "Files > Shop locks"), passage(2, OTHER, "Rooms > Windows")]
+    sections = [section(1, LOCK, "Files > Shop locks"), section(2, OTHER, "Rooms > Windows")]
     assert "window" not in ask("What is a shop lock?", sections)
 
 
@@ -56,7 +56,7 @@ def test_of_a_short_list_every_item_is_begun_and_what_is_cut_has_a_mark() -> Non
         f"- The list of the files was damaged.\n\n  {MORE} The files are still there.\n",
     ]
     text = "There can be two reasons why the list of files is empty:\n\n" + "\n".join(items)
-    answer = ask("Why is my list of files empty?", [passage(1, text, "Files > The list is empty")])
+    answer = ask("Why is my list of files empty?", [section(1, text, "Files > The list is empty")])
     assert "- The folder of the files was moved." in answer
     assert "- The list of the files was damaged." in answer
     assert OMISSION in answer
@@ -69,9 +69,9 @@ CODE = "```python\nshop.open_files(readers, card=True)\n```"
 def test_code_comes_with_what_its_section_says_before_it_if_that_is_short() -> None:
     question = "How do I open the files of a shop to readers?"
     example = f"A reader is a name in a list:\n\n{CODE}"
-    answer = ask(question, [passage(1, f"{SENDS}\n\n{example}", "Shops > Open files to readers")])
+    answer = ask(question, [section(1, f"{SENDS}\n\n{example}", "Shops > Open files to readers")])
     assert answer.index(SENDS) < answer.index("shop.open_files")
-    long = ask(question, [passage(1, f"{TALK} {MORE}\n\n{example}", "Shops > Open files to readers")])
+    long = ask(question, [section(1, f"{TALK} {MORE}\n\n{example}", "Shops > Open files to readers")])
     assert long.startswith("A reader is a name in a list")
 
 
@@ -82,15 +82,15 @@ def test_what_follows_steps_in_their_section_comes_before_blocks_from_elsewhere(
         f"To lock the shop window of floor {name}, turn its key and {' '.join(f'{name}{i}' for i in range(60))}."
         for name in ("north", "south", "eastern")
     ]
-    passages = [passage(1, f"{steps}\n\n{after}", "Shops > Lock the shop window")]
-    passages += [passage(n, text, "Shops > Lock the shop window") for n, text in enumerate(others, 2)]
+    passages = [section(1, f"{steps}\n\n{after}", "Shops > Lock the shop window")]
+    passages += [section(n, text, "Shops > Lock the shop window") for n, text in enumerate(others, 2)]
     assert "It clicks twice" in ask("How do I lock the shop window?", passages)
 
 
 def test_what_leads_straight_to_the_answer_stays_before_it() -> None:
     short = "Deleting a series takes it out of the index of the server."
     code = "If it is successful, the server answers with `204`:\n\n```\nPOST /delete_series\n```"
-    answer = ask("How can I delete a series?", [passage(1, f"{short}\n\n{code}", "Server > Delete a series")])
+    answer = ask("How can I delete a series?", [section(1, f"{short}\n\n{code}", "Server > Delete a series")])
     assert answer.startswith(short)
     assert "POST /delete_series" in answer
 
@@ -102,13 +102,13 @@ def test_a_list_behind_here_is_and_a_sentence_behind_unlike_stand_for_themselves
     )
     lab = "Gearlab shows the Gearbox of one room, and is started by hand."
     asked = "Gearbox and Gearlab, what is the difference?"
-    sections = [passage(1, tools, "Help > Gearbox or Gearlab?"), passage(2, lab, "Parts > Gearlab")]
+    sections = [section(1, tools, "Help > Gearbox or Gearlab?"), section(2, lab, "Parts > Gearlab")]
     assert ask(asked, sections).startswith("Here is a quick breakdown of these two tools: [1]\n- **Gearbox** is")
     unlike = "Unlike pumps, a Gearbox does not check the oil by default. That means:\n\n- Nobody is warned.\n"
-    answer = ask("Does a Gearbox check the oil like pumps do?", [passage(1, unlike, "Parts > Oil")])
+    answer = ask("Does a Gearbox check the oil like pumps do?", [section(1, unlike, "Parts > Oil")])
     assert answer.startswith("Unlike pumps, a Gearbox does not check the oil by default. [1]")
     leaning = "Unlike these, a Gearbox does not check the oil by default.\n"
-    assert not ask("Does a Gearbox check the oil?", [passage(1, leaning, "Parts > Oil")]).startswith("Unlike")
+    assert not ask("Does a Gearbox check the oil?", [section(1, leaning, "Parts > Oil")]).startswith("Unlike")
 
 
 def test_below_the_heading_of_a_message_its_cause_is_quoted_too() -> None:
@@ -121,9 +121,9 @@ def test_below_the_heading_of_a_message_its_cause_is_quoted_too() -> None:
     )
     other = "The hub counts the calls of every widget and prints them once a day."
     sections = [
-        passage(1, example, f"{path} > Example"),
-        passage(2, other, "Parts > Hub"),
-        passage(3, cause, f"{path} > Cause"),
+        section(1, example, f"{path} > Example"),
+        section(2, other, "Parts > Hub"),
+        section(3, cause, f"{path} > Cause"),
     ]
     answer = ask(f"my log is full of: {message}: /hub/bob/metrics", sections)
     assert "Nothing needs to be done. [3]" in answer
@@ -132,7 +132,7 @@ def test_below_the_heading_of_a_message_its_cause_is_quoted_too() -> None:
 def test_of_two_questions_the_first_one_asks_for_the_definition() -> None:
     build = "Gearling is the backend of Gear, which is never installed by hand."
     speed = "- **Editable installation:** To install a Gearling project makes it editable.\n"
-    sections = [passage(1, speed, "Why Gear? > Backend"), passage(2, build, "Guide > Gearling")]
+    sections = [section(1, speed, "Why Gear? > Backend"), section(2, build, "Guide > Gearling")]
     assert ask("What is Gearling and do I have to install it myself?", sections).startswith(build)
 
 
@@ -142,5 +142,5 @@ def test_the_step_before_the_best_one_comes_first() -> None:
         "```sh\n. ~/.gear.bash\n```\n\nZsh:\n\n```sh\ngear --completion zsh > ~/.gear.zsh\n```\n\n"
         "Source the file in `~/.zshrc` for the completion of zsh:\n\n```sh\n. ~/.gear.zsh\n```\n"
     )
-    answer = ask("How do I get the completion of zsh?", [passage(1, shells, "Guide > Completion")])
+    answer = ask("How do I get the completion of zsh?", [section(1, shells, "Guide > Completion")])
     assert answer.index("gear --completion zsh") < answer.index(". ~/.gear.zsh")

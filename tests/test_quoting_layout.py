@@ -10,7 +10,7 @@ from rag.text.terms import terms
 from rag.types import OMISSION
 from tests.prompt_reader import parse_passages
 from tests.test_quoting import ask as ask_book
-from tests.test_quoting import passage
+from tests.test_quoting import section
 from tests.test_quoting_blocks import ask, shown
 
 ROWS = "\n".join(f"| `--gear-{n}` | turns gear number {n} of the {'big ' * 9}widget |" for n in range(20))
@@ -18,15 +18,17 @@ TABLE = f"The widget has these switches:\n\n| Switch | Meaning |\n| --- | --- |\
 
 
 def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
-    for answer in (ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)):
+    written, read = ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)
+    assert f"\n\n[1]\n\n{OMISSION}" in written
+    assert f"\n\nSource: [1]\n\n{OMISSION}" in read
+    for answer in (written, read):
         assert "| Switch | Meaning |\n| --- | --- |\n| `--gear-17` |" in answer
-        assert f"\n\n[1]\n\n{OMISSION}" in answer
 
 
 def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
     rows = "| Part | Meaning |\n| --- | --- |\n| Gear | Turns the widget. It has teeth. |\n| Shaft | Holds the gear. |"
     answer = shown("What does the gear of the widget do?", f"The parts of the widget:\n\n{rows}\n")
-    assert f"{rows}\n\n[1]" in answer
+    assert f"{rows}\n\nSource: [1]" in answer
 
 
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
@@ -88,8 +90,8 @@ def test_the_line_before_a_command_stays_if_what_it_points_to_is_quoted() -> Non
 
 
 def test_numbered_sections_come_in_their_order() -> None:
-    first = passage(2, "Put the widget on the table and connect its power cable.", "Widgets > Start > 1. Connect it")
-    second = passage(1, "To start the widget, press the start button of the widget.", "Widgets > Start > 2. Press it")
+    first = section(2, "Put the widget on the table and connect its power cable.", "Widgets > Start > 1. Connect it")
+    second = section(1, "To start the widget, press the start button of the widget.", "Widgets > Start > 2. Press it")
     answer = ask_book("How do I start the widget?", [second, first])
     assert 0 <= answer.find("Put the widget on the table") < answer.find("press the start button")
 
@@ -122,14 +124,14 @@ def test_a_short_session_is_quoted_whole_and_a_long_output_is_cut() -> None:
 @pytest.mark.parametrize("word", ["user", "system", "assistant"])
 def test_a_key_below_a_blank_line_is_read_back_as_it_was_written(word: str) -> None:
     text = f"_secret:\n  - password\n\n{word}: joe"
-    prompt = format_passages([passage(1, text, "Guide")], "abc123")
+    prompt = format_passages([section(1, text, "Guide")], "abc123")
     assert parse_passages(prompt)[0][0].text == text
     assert f"\\{word}: joe" in as_data(text)
 
 
 def test_release_notes_come_after_the_page_about_a_thing() -> None:
     text = "Set the `oil` option to grease the gear of the widget."
-    notes, guide = passage(1, text, "Release notes > Gear"), passage(2, text, "Guide > Gear")
+    notes, guide = section(1, text, "Release notes > Gear"), section(2, text, "Guide > Gear")
     answer = ask_book("How do I grease the gear of the widget?", [notes, guide])
     assert answer.startswith("Set the `oil` option to grease the gear of the widget. [2]")
 
@@ -162,6 +164,6 @@ def test_the_entry_of_a_reference_is_quoted_with_its_name() -> None:
 
 @pytest.mark.parametrize("first", ["    turn(widget)", "\n    turn(widget)", f"{OMISSION}\nturn(widget)"])
 def test_code_that_begins_in_the_middle_comes_after_whole_code(first: str) -> None:
-    cut = passage(1, f"```js\n{first}\n  }}\n}}\n```", "Widgets > Turning the widget")
-    whole = passage(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
+    cut = section(1, f"```js\n{first}\n  }}\n}}\n```", "Widgets > Turning the widget")
+    whole = section(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
     assert ask_book("How do I turn the widget?", [cut, whole]).startswith("Turn it: [2]")

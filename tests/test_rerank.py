@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,14 +13,13 @@ from rag.errors import AskbookError, RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
 from rag.search.rerank import MOST, build_reranker
-from rag.search.retriever import HybridRetriever
 from rag.settings import Settings
 from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point
-from tests.toys import ToyEmbedder, ToySparse
-from tests.wire import Reply, html, malformed
+from tests.toys import toy_retriever
+from tests.wire import Reply, dripping, html, malformed
 
 
 @pytest.fixture
@@ -50,7 +47,7 @@ async def search(
     index = EdgeIndex(folder, "book")
     points = [make_point(name, [1, i / 10, 0, 0]) for i, name in enumerate(names)]
     await index.replace(INFO, add=points, remove=[])
-    retriever = HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
+    retriever = toy_retriever(index, reranker)
     return await retriever.retrieve("north", k=k, threshold=threshold, history=history or [])
 
 
@@ -90,7 +87,7 @@ async def test_a_reranker_is_shown_a_bounded_number_of_passages_and_the_rest_sta
     await index.replace(
         INFO, add=[make_point(name, [1, 0, 0, 0], terms=[i]) for i, name in enumerate(names)], remove=[]
     )
-    retriever = HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)
+    retriever = toy_retriever(index, reranker)
     await retriever.retrieve("north " + " ".join(f"#{i}" for i in range(MOST + 5)), k=5, threshold=0.0)
     assert len(reranker.asked[0][1]) <= MOST
 
@@ -100,9 +97,7 @@ async def test_a_text_that_stands_in_the_book_twice_is_asked_for_once_and_kept_o
     index = EdgeIndex(tmp_path, "book")
     twice = [make_point(name, [1, i / 10, 0, 0], text="It is said twice.") for i, name in enumerate("ab", start=1)]
     await index.replace(INFO, add=[make_point("c", [1, 0, 0, 0], text="It is said once."), *twice], remove=[])
-    found = await HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker).retrieve(
-        "north", k=1, threshold=0.0
-    )
+    found = await toy_retriever(index, reranker).retrieve("north", k=1, threshold=0.0)
     assert titles(found) == ["a"]
     assert len(reranker.asked[0][1]) == 2
     assert [c.outcome for c in found.trace.candidates] == ["kept", "beyond_k", "duplicate"]
@@ -159,17 +154,9 @@ def test_an_answer_that_is_no_order_of_the_texts_is_not_believed(server: CohereS
     assert (caught.value.error_type, caught.value.code) == ("retrieval_error", "rerank_response")
 
 
-@dataclass(frozen=True)
-class Dripping(Reply):
-    def parts(self) -> Iterator[str]:
-        while True:
-            yield " "
-            time.sleep(0.02)
-
-
 def test_an_answer_that_does_not_end_is_given_up(server: CohereServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.embedding.hosted.LONGEST", 0.3)
-    server.faults["/"] = Dripping()
+    server.faults["/"] = dripping()
     with pytest.raises(AskbookError) as caught:
         cohere(server).rerank("steel", ["one", "another"])
     assert caught.value.code == "rerank_timeout"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
@@ -107,3 +109,12 @@ def test_passages_are_given_where_a_result_holds_their_text() -> None:
 def test_a_result_gets_half_of_what_is_left() -> None:
     assert room_for_result(1_000, "word " * 100) == (1_000 - estimate_tokens("word " * 100) - 64) // 2
     assert room_for_result(10, "word " * 100) == 0
+
+
+async def test_a_result_has_the_score_of_its_own_search_and_the_turn_the_highest() -> None:
+    machine = searching(windowed(100_000, JSON_TOOL), rounds=1, found=2)
+    machine.searcher.later = [[passage(1, long(1), score=0.6), passage(2, long(2), score=0.995)]]
+    response = await machine.ask("What is a word?")
+    results = json.loads(next(one.text for one in machine.model.prompts[-1] if isinstance(one, ToolMessage)))["results"]
+    assert [one["similarity_score"] for one in results] == [0.6, 0.995]
+    assert [one.score for one in response.retrieved_chunks] == [0.99, 0.995]

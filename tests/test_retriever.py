@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import IndexInfo, Point, SearchFilter
+from rag.book import SHOWN, IndexInfo, Point, SearchFilter
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
 from rag.search.retriever import HybridRetriever
 from tests.index_cases import INFO, chunk_id, make_point
-from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
+from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill, toy_retriever
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def index(tmp_path: Path) -> CountingIndex:
 
 @pytest.fixture
 def retriever(index: ChunkIndex) -> HybridRetriever:
-    return HybridRetriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+    return toy_retriever(index)
 
 
 async def test_passages_are_numbered_from_one_and_scored_by_cosine(
@@ -56,6 +56,18 @@ async def test_what_does_not_reach_the_threshold_is_dropped(retriever: HybridRet
         "Title of same": "kept",
         "Title of words only": "below_threshold",
     }
+
+
+async def test_many_passages_below_the_threshold_do_not_hide_one_that_reaches_it(
+    retriever: HybridRetriever, index: ChunkIndex
+) -> None:
+    """Prose ranks them higher, and passages are read in blocks."""
+    prose = "They turn, and they stop, and then they turn again. " * 8
+    others = [make_point(f"e{i}", AXES["east"], text=f"{prose}{i}") for i in range(SHOWN + 1)]
+    await fill(index, make_point("weak", [1, 3, 0, 0], text="North."), *others)
+    found = await retriever.retrieve("north", k=3, threshold=0.3)
+    assert [p.title for p in found.passages] == ["Title of weak"]
+    assert found.trace.candidates[0].outcome == "below_threshold"
 
 
 async def test_a_score_equal_to_the_threshold_reaches_it(retriever: HybridRetriever, index: ChunkIndex) -> None:
@@ -121,12 +133,13 @@ async def test_nothing_found_is_a_result_and_no_error(retriever: HybridRetriever
     assert found.trace.candidates == ()
 
 
+@pytest.mark.parametrize("question", ["north", "What is this book about?"])
 async def test_the_filter_goes_to_the_index_and_into_the_record(
-    retriever: HybridRetriever, index: CountingIndex
+    question: str, retriever: HybridRetriever, index: CountingIndex
 ) -> None:
     await fill(index, make_point("a"), make_point("b"))
     where = SearchFilter(url_prefix="https://book.example/a")
-    found = await retriever.retrieve("north", k=5, threshold=0.0, where=where)
+    found = await retriever.retrieve(question, k=5, threshold=0.0, where=where)
     assert [p.url for p in found.passages] == ["https://book.example/a"]
     assert found.retrieval.filter_applied == "https://book.example/a"
     assert index.asked == [(2, 100, where)]

@@ -10,7 +10,7 @@ from rag.ports import ChunkIndex
 from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion
 from tests.index_cases import make_point
-from tests.toys import AXES, CountingIndex, ToyEmbedder, ToySparse, fill
+from tests.toys import AXES, CountingIndex, fill, toy_retriever
 
 HISTORY = [AnsweredQuestion("north", "It is cold.")]
 
@@ -22,7 +22,7 @@ def index(tmp_path: Path) -> CountingIndex:
 
 @pytest.fixture
 def retriever(index: ChunkIndex) -> HybridRetriever:
-    return HybridRetriever(ToyEmbedder(), ToySparse(), index, tool_name="search_book")
+    return toy_retriever(index)
 
 
 async def test_a_follow_up_is_searched_in_its_contexts_in_the_same_request(

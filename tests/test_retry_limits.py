@@ -78,6 +78,10 @@ def test_a_wait_that_no_service_named_is_told_as_the_longest_that_it_can_be(atte
     assert longest is None or longest - 1 < interval + policy.jitter <= longest
 
 
+def test_a_wait_that_no_service_named_has_a_limit() -> None:
+    assert RetrySettings(max_attempts=20).wait_before_retry(busy(), 10) == 8 + 1
+
+
 @pytest.fixture
 def without_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda least, _most: least)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -87,6 +89,35 @@ def test_a_conversation_that_another_server_answers_is_busy(
             model.faults["/chat"] = answer(TEETH)
             free = httpx.post(f"{other.address}/api/threads/u/turns", json=QUESTION, timeout=60)
             assert events(free.text)[-1][1]["status"] == "success"
+
+
+@dataclass(frozen=True)
+class Paused(Reply):
+    """An answer whose second half is sent when `goes_on` is set."""
+
+    goes_on: threading.Event = field(default_factory=threading.Event)
+
+    def parts(self) -> Iterator[str]:
+        events = list(super().parts())
+        yield from events[:2]
+        self.goes_on.wait(30)
+        yield from events[2:]
+
+
+def test_a_streamed_answer_is_finished_when_the_server_is_stopped(
+    home: Path, variables: dict[str, str], model: Endpoint
+) -> None:
+    model.faults["/chat"] = paused = Paused(texts=("Every widget has ", "exactly ", "four teeth [1]."))
+    with (
+        served(home, variables) as server,
+        httpx.stream("POST", f"{server.address}/api/threads/t/turns", json=QUESTION, timeout=60) as running,
+    ):
+        lines = running.iter_lines()
+        _until(lines, "event: retrieval")
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(1)  # in which it would have cut the stream
+        paused.goes_on.set()
+        assert events("\n".join(lines))[-1][1]["status"] == "success"
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -18,7 +14,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException
 from rag.errors import AskbookError, UsageError
 from rag.index.server_client import TIMEOUT, Server
 from rag.index.server_errors import server_faults
-from tests.wire import Reply, WireServer, listening
+from tests.wire import Reply, WireServer, dripping, dripping_headers, flooding, listening
 
 
 async def test_a_key_over_a_plain_connection_brings_no_warning_onto_the_terminal() -> None:
@@ -107,29 +103,16 @@ def test_every_exception_of_the_http_library_becomes_one_of_ours(kind: type[Exce
     assert caught.value.__suppress_context__
 
 
-@dataclass(frozen=True)
-class Dripping(Reply):
-    """A response that never ends, in pieces of `piece`, one every `pause` seconds."""
-
-    piece: str = " "
-    pause: float = 0.02
-
-    def parts(self) -> Iterator[str]:
-        while True:
-            yield self.piece
-            time.sleep(self.pause)
-
-
 @pytest.mark.parametrize("kind", ["asynchronous", "blocking"])
 @pytest.mark.parametrize(
     ("endless", "code"),
-    [(Dripping(), "index_timeout"), (Dripping(piece=" " * 500_000, pause=0), "index_response")],
+    [(dripping(), "index_timeout"), (flooding(" " * 500_000), "index_response")],
     ids=["drips", "floods"],
 )
 async def test_an_answer_that_does_not_end_is_given_up(
     kind: str, endless: Reply, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.index.server_client.TIMEOUT", 0.5 if code == "index_timeout" else 30)
+    monkeypatch.setattr("rag.index.server_client.TIMEOUT", 0.2 if code == "index_timeout" else 30)
     with listening(WireServer()) as server:
         server.faults["/collections"] = endless
         client = getattr(Server(server.address), kind)()
@@ -142,31 +125,11 @@ async def test_an_answer_that_does_not_end_is_given_up(
 
 
 async def test_headers_that_do_not_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte now and then, so that no wait for one is long."""
-
-    let_go = asyncio.Event()
-
-    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):  # on a busy machine the client may not get to ask
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
-            while not writer.is_closing():
-                writer.write(b"x")
-                await writer.drain()
-                await asyncio.sleep(0.02)
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-        let_go.set()
-
-    monkeypatch.setattr("rag.index.server_client.CALL", 0.3)
-    server = await asyncio.start_server(drip, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    client = Server(f"http://127.0.0.1:{port}").asynchronous()
-    with pytest.raises(AskbookError) as caught, server_faults("book", "host.example"):
-        await client.get_collections()
-    assert caught.value.code == "index_timeout"
-    await client.close()
-    await let_go.wait()
-    server.close()
-    await server.wait_closed()
+    monkeypatch.setattr("rag.index.server_client.CALL", 0.2)
+    with listening(WireServer()) as server:
+        server.script.append(dripping_headers())
+        client = Server(server.address).asynchronous()
+        with pytest.raises(AskbookError) as caught, server_faults("book", "host.example"):
+            await client.get_collections()
+        assert caught.value.code == "index_timeout"
+        await client.close()

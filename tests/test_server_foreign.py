@@ -21,11 +21,10 @@ from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_requests import FILTERS
 from rag.profiles.schema import BookSection
-from rag.search.retriever import HybridRetriever
 from tests.foreign import fill
 from tests.index_cases import INFO, make_point, rankings, terms
 from tests.qdrant_server import QdrantServer
-from tests.toys import AXES, LangChainEmbedder, ToyEmbedder, ToySparse
+from tests.toys import AXES, LangChainEmbedder, ToySparse, toy_retriever
 from tests.wire import listening
 
 FLAT = FieldMap(text=("text",), title=("title",), url=("url",))
@@ -71,7 +70,7 @@ BETWEEN = [1.0, 0.5, 0.0, 0.0]
 async def test_the_score_is_the_cosine_whatever_distance_the_collection_has(distance: models.Distance) -> None:
     points = [(1, EAST, flat("east")), (2, LONG, flat("long")), (3, BETWEEN, flat("between"))]
     async with opened(vectors(distance), points) as (_, index):
-        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=3, threshold=0.0)
+        found = await toy_retriever(index).retrieve("north", k=3, threshold=0.0)
     scores = {passage.title: passage.score for passage in found.passages}
     assert scores == pytest.approx({"long": 1.0, "between": 2 / math.sqrt(5), "east": 0.0}, abs=1e-6)
 
@@ -139,7 +138,7 @@ async def test_of_a_point_with_several_vectors_the_nearest_gives_the_score() -> 
     rows = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
     points = [(1, [EAST, BETWEEN], flat("rows")), (2, [EAST, EAST], flat("east"))]
     async with opened(vectors(multivector_config=rows), points) as (_, index):
-        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north", k=2, threshold=0.0)
+        found = await toy_retriever(index).retrieve("north", k=2, threshold=0.0)
     assert [passage.title for passage in found.passages] == ["rows", "east"]
     assert found.passages[0].score == pytest.approx(2 / math.sqrt(5), abs=1e-6)
 
@@ -190,8 +189,8 @@ async def test_a_point_without_a_dense_vector_that_words_find_has_no_score() -> 
     layout = section(FLAT, MODEL, None, "bm25")
     given = {"bm25": models.SparseVectorParams()}
     async with opened({"d": vectors()}, [(1, {"bm25": sparse}, flat("words"))], layout, given) as (_, index):
-        found = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.0)
-        strict = await HybridRetriever(ToyEmbedder(), ToySparse(), index).retrieve("north #7", k=2, threshold=0.1)
+        found = await toy_retriever(index).retrieve("north #7", k=2, threshold=0.0)
+        strict = await toy_retriever(index).retrieve("north #7", k=2, threshold=0.1)
     assert [(passage.title, passage.score) for passage in found.passages] == [("words", 0.0)]
     assert strict.passages == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -15,10 +14,7 @@ from rag.settings import Settings, variables
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ.keys() & variables().keys():
-        monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("no_variables")
 
 
 def written(path: Path, text: str) -> Path:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from threading import Barrier, BrokenBarrierError, Lock
+from threading import Barrier, BrokenBarrierError, Event, Lock
 from typing import Any
 
 import pytest
 
 from rag.errors import UsageError
+from rag.ingest.book_sources import BookSources, IngestOptions
 from rag.ingest.chunking import chunk
 from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.loaders import LoadResult, load_source
@@ -23,7 +25,8 @@ from rag.ingest.sources import site as crawler
 from rag.ingest.sources.page_links import SiteScope
 from rag.ingest.sources.site_client import SiteClient, is_public
 from tests.command_line import CommandLine
-from tests.web_site import Answer, WebSite, moved, page, plain, web_site
+from tests.web_site import WebSite, moved, page, plain, web_site
+from tests.wire import HTML, Reply, dripping, dripping_headers, refusal
 
 DOCS = {
     "/docs/": page("Start", "<p>Start words. <a href='guide'>Guide</a> <a href='#x'>x</a> <a href='a.png'>a</a></p>"),
@@ -48,7 +51,7 @@ def docs() -> Iterator[WebSite]:
 
 
 def load(site: WebSite, path: str = "/docs/", **options: Any) -> LoadResult:
-    return load_source(site.origin + path, **options)
+    return load_source(site.address + path, **options)
 
 
 def titles(result: LoadResult) -> set[str]:
@@ -57,12 +60,12 @@ def titles(result: LoadResult) -> set[str]:
 
 def test_the_pages_under_an_address_are_found_by_their_links(docs: WebSite) -> None:
     result = load(docs)
-    assert {d.path: d.url.removeprefix(docs.origin) for d in result.documents} == {
+    assert {d.path: d.url.removeprefix(docs.address) for d in result.documents} == {
         "index.html": "/docs/",
         "guide.html": "/docs/guide",
         "deep/er/index.html": "/docs/deep/er/",
     }
-    assert (result.source, result.generator, result.failures) == (f"{docs.origin}/docs", "plain", ())
+    assert (result.source, result.generator, result.failures) == (f"{docs.address}/docs", "plain", ())
     assert result.passed_over == {".png": 1}
     assert not {"/blog", "/"} & set(docs.asked)
     assert len(docs.asked) == len(set(docs.asked))
@@ -71,23 +74,23 @@ def test_the_pages_under_an_address_are_found_by_their_links(docs: WebSite) -> N
 def test_passages_have_the_anchors_of_the_site_and_links_their_whole_address(docs: WebSite) -> None:
     found = [c for d in load(docs).documents for c in chunk(d, count_tokens=lambda text: len(text.split()))]
     links = {c.title: c.link for c in found}
-    assert links["Guide"] == f"{docs.origin}/docs/guide#turn"
-    assert f"[turn]({docs.origin}/docs/guide#turn)" in next(c.text for c in found if c.title == "Deeper")
+    assert links["Guide"] == f"{docs.address}/docs/guide#turn"
+    assert f"[turn]({docs.address}/docs/guide#turn)" in next(c.text for c in found if c.title == "Deeper")
 
 
 def test_a_page_without_a_link_is_found_by_the_sitemap(docs: WebSite) -> None:
-    places = "".join(f"<url><loc>{docs.origin}{path}</loc></url>" for path in ("/docs/alone", "/blog", "/docs/guide"))
+    places = "".join(f"<url><loc>{docs.address}{path}</loc></url>" for path in ("/docs/alone", "/blog", "/docs/guide"))
     inner = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
-    outer = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>{docs.origin}/m.xml.gz</loc></sitemap></sitemapindex>'
+    outer = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>{docs.address}/m.xml.gz</loc></sitemap></sitemapindex>'
     docs.answers |= {
-        "/robots.txt": plain(f"User-agent: *\nAllow: /\nSitemap: {docs.origin}/all.xml\n"),
+        "/robots.txt": plain(f"User-agent: *\nAllow: /\nSitemap: {docs.address}/all.xml\n"),
         "/all.xml": plain(outer),
-        "/m.xml.gz": Answer(gzip.compress(inner.encode()), headers={"Content-Type": "application/gzip"}),
+        "/m.xml.gz": Reply(body=gzip.compress(inner.encode()), content_type="application/gzip"),
     }
     assert titles(load(docs)) == {"Start", "Guide", "Deeper", "Alone"}
     listed = load(docs, "/m.xml.gz")
     assert titles(listed) == {"Alone", "Blog", "Guide"}
-    assert listed.source == f"{docs.origin}/m.xml.gz"
+    assert listed.source == f"{docs.address}/m.xml.gz"
 
 
 def test_a_sitemap_with_entities_is_not_read(docs: WebSite) -> None:
@@ -102,11 +105,11 @@ def test_robots_txt_is_obeyed(docs: WebSite) -> None:
     result = load(docs)
     assert titles(result) == {"Start", "Guide"}
     assert result.passed_over["robots.txt"] == 1
-    assert docs.agents == {"askbook"}
+    assert docs.sent("user-agent") == {"askbook"}
     docs.answers["/robots.txt"] = plain("User-agent: askbook\nDisallow: /docs\n")
     with pytest.raises(UsageError, match=r"robots\.txt asks"):
         load(docs)
-    docs.answers["/robots.txt"] = Answer(b"", 500)
+    docs.answers["/robots.txt"] = Reply(status=500)
     with pytest.raises(UsageError, match="status 500"):
         load(docs)
 
@@ -120,13 +123,13 @@ def test_requests_keep_the_delay_that_the_site_asks_for(docs: WebSite, monkeypat
 
 
 def test_a_page_has_its_canonical_address_once(docs: WebSite) -> None:
-    canonical = f"<link rel='canonical' href='{docs.origin}/docs/guide'>"
+    canonical = f"<link rel='canonical' href='{docs.address}/docs/guide'>"
     docs.answers["/docs/"] = page(
         "Start", "<p>Start. <a href='guide'>1</a> <a href='copy'>2</a> <a href='away'>3</a></p>"
     )
     docs.answers["/docs/copy"] = page("Copy", "<p>Turn words.</p>", canonical)
     docs.answers["/docs/away"] = page("Away", "<p>Away.</p>", "<link rel='canonical' href='https://other.example/'>")
-    urls = sorted(document.url.removeprefix(docs.origin) for document in load(docs).documents)
+    urls = sorted(document.url.removeprefix(docs.address) for document in load(docs).documents)
     assert urls == ["/docs/", "/docs/away", "/docs/deep/er/", "/docs/guide"]
 
 
@@ -145,14 +148,14 @@ def test_pages_that_fail_are_told_and_keep_their_passages_and_lost_ones_are_not(
     docs.answers["/docs/"] = page(
         "Start", "<p>Start. <a href='guide'>1</a> <a href='none'>2</a> <a href='big'>3</a></p>"
     )
-    docs.answers["/docs/guide"] = Answer(b"", 500)
-    docs.answers["/docs/big"] = Answer(b"<p>" + b" " * (site_client.LARGEST + 1))
+    docs.answers["/docs/guide"] = Reply(status=500)
+    docs.answers["/docs/big"] = Reply(body=b"<p>" + b" " * (site_client.LARGEST + 1), content_type=HTML)
     result = load(docs)
     assert {failure.path: failure.reason for failure in result.failures} == {
         "guide.html": "it answers with the status 500",
         "big.html": "it is larger than 10 megabytes",
     }
-    assert result.failures[0].file == f"{docs.origin}/docs/guide.html"
+    assert result.failures[0].file == f"{docs.address}/docs/guide.html"
 
 
 def test_a_page_that_no_parser_likes_does_not_stop_the_others(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +175,7 @@ def test_a_page_that_no_parser_likes_does_not_stop_the_others(docs: WebSite, mon
 
 def test_a_packed_bomb_is_not_unpacked(docs: WebSite) -> None:
     packed = gzip.compress(b" " * (site_client.LARGEST * 3))
-    headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
-    docs.answers["/docs/guide"] = Answer(packed, headers=headers)
+    docs.answers["/docs/guide"] = Reply(body=packed, headers=(("content-encoding", "gzip"),), content_type=HTML)
     (failure,) = load(docs).failures
     assert failure.reason == "it is larger than 10 megabytes"
 
@@ -182,21 +184,21 @@ def test_a_site_without_an_end_stops_at_the_limit(docs: WebSite, monkeypatch: py
     monkeypatch.setattr(crawler, "PAGES", 7)
     number = iter(range(10**6))
 
-    def endless() -> Answer:
+    def endless() -> Reply:
         return page("Endless", f"<p>Words. <a href='/docs/{next(number)}'>on</a></p>")
 
     docs.answers.update({"/docs/": endless, **{f"/docs/{n}": endless for n in range(100)}})
     result = load(docs)
     assert len(result.documents) == 7
     (failure,) = result.failures
-    assert (failure.file, failure.path) == (f"{docs.origin}/docs", ".")
+    assert (failure.file, failure.path) == (f"{docs.address}/docs", ".")
     assert "more than 7 pages" in failure.reason
 
 
 def test_a_site_that_stops_answering_is_given_up(docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
     links = "".join(f"<a href='{n}'>{n}</a>" for n in range(50))
     docs.answers["/docs/"] = page("Start", f"<p>Words.</p>{links}")
-    docs.answers.update({f"/docs/{n}": Answer(b"", 502) for n in range(50)})
+    docs.answers.update({f"/docs/{n}": Reply(status=502) for n in range(50)})
     result = load(docs)
     assert len(result.failures) == crawler.SILENT + 1
     assert "were not tried" in result.failures[-1].reason
@@ -212,7 +214,7 @@ def test_a_site_that_only_names_a_private_address_later_is_refused(
     docs: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DNS rebinding: the name is public when it is checked first, and private when it is asked again."""
-    port = docs.origin.rpartition(":")[2]
+    port = docs.address.rpartition(":")[2]
     answers = iter(["93.184.216.34"])
 
     def resolve(host: str, *_: Any, **__: Any) -> list[Any]:
@@ -222,6 +224,34 @@ def test_a_site_that_only_names_a_private_address_later_is_refused(
     with pytest.raises(UsageError, match="address inside a private network"):
         load_source(f"http://rebound.example:{port}/docs/")
     assert docs.asked == []
+
+
+def test_a_host_with_a_public_and_a_private_address_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("93.184.216.34", "10.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with SiteClient() as client, pytest.raises(ValueError, match="address inside a private network"):
+        client._checked_address("docs.example", 80)
+
+
+@pytest.mark.parametrize(("named", "asked"), [("7", 2), ("30", 2), ("31", 1), ("soon", 1)])
+def test_a_busy_site_is_asked_once_more_after_the_time_it_names(
+    named: str, asked: int, docs: WebSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    docs.answers["/docs/guide"] = refusal(429, retry_after=named)
+    assert [failure.reason for failure in load(docs).failures] == ["it answers with the status 429"]
+    assert docs.asked.count("/docs/guide") == asked
+    assert any(wait > 5 for wait in waits) == (asked > 1)
+
+
+@pytest.mark.parametrize("slow", [dripping(), dripping_headers()], ids=["body", "headers"])
+def test_a_page_that_does_not_end_is_given_up(slow: Reply, docs: WebSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_client, "SECONDS", 0.3)
+    docs.answers["/docs/guide"] = slow
+    (failure,) = load(docs).failures
+    assert failure.file.endswith("/docs/guide.html")
+    assert failure.reason.startswith("it cannot be fetched: ")
 
 
 def test_a_redirect_from_outside_into_the_network_is_not_followed(
@@ -241,7 +271,7 @@ def test_a_redirect_from_outside_into_the_network_is_not_followed(
 def test_a_request_goes_to_the_address_that_was_checked_and_names_the_host(
     docs: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = docs.origin.rpartition(":")[2]
+    port = docs.address.rpartition(":")[2]
     resolved: list[str] = []
     find = socket.getaddrinfo
 
@@ -250,9 +280,10 @@ def test_a_request_goes_to_the_address_that_was_checked_and_names_the_host(
         return find("127.0.0.1" if host == "docs.example" else host, *more, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # it would resolve the name itself
     with SiteClient(private_host="docs.example") as client:
         assert client.fetch(f"http://docs.example:{port}/docs/").status == 200
-    assert docs.hosts == {f"docs.example:{port}"}
+    assert docs.sent("host") == {f"docs.example:{port}"}
     assert resolved.count("docs.example") == 1
 
 
@@ -315,7 +346,7 @@ def test_the_prefix_of_a_site_is_the_folder_of_its_start_page(start: str, prefix
 
 def test_a_site_that_is_not_there_is_one_line(docs: WebSite) -> None:
     for path, says in (("/none", "status 404"), ("/a.css", "no page but text/css")):
-        docs.answers["/a.css"] = Answer(b"", headers={"Content-Type": "text/css"})
+        docs.answers["/a.css"] = Reply(content_type="text/css")
         with pytest.raises(UsageError, match=says):
             load(docs, path)
     with pytest.raises(UsageError, match="cannot be fetched") as caught:
@@ -332,12 +363,12 @@ def test_an_address_with_a_password_is_refused_and_not_shown() -> None:
 def test_a_second_ingestion_of_a_site_embeds_nothing_and_a_failed_page_stays(docs: WebSite, tmp_path: Any) -> None:
     run = CommandLine(tmp_path)
     docs.answers["/docs"] = moved("/docs/")
-    first = run("ingest", f"{docs.origin}/docs", "--json")
+    first = run("ingest", f"{docs.address}/docs", "--json")
     assert (first.code, first.data["documents"]["added"]) == (0, 3)
-    again = run("ingest", f"{docs.origin}/docs/", "--json")
+    again = run("ingest", f"{docs.address}/docs/", "--json")
     assert (again.data["embedded"], again.data["documents"]["unchanged"]) == (0, 3)
-    docs.answers["/docs/deep/er/"] = Answer(b"", 503)
-    failed = run("ingest", f"{docs.origin}/docs/", "--json")
+    docs.answers["/docs/deep/er/"] = Reply(status=503)
+    failed = run("ingest", f"{docs.address}/docs/", "--json")
     assert (failed.code, failed.data["documents"]["failed"], failed.data["documents"]["deleted"]) == (1, 1, 0)
     assert failed.data["chunks"]["total"] == first.data["chunks"]["total"]
 
@@ -345,7 +376,7 @@ def test_a_second_ingestion_of_a_site_embeds_nothing_and_a_failed_page_stays(doc
 def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their_links(docs: WebSite) -> None:
     together, guard, most, running = Barrier(crawler.AT_ONCE), Lock(), [0], [0]
 
-    def slow(number: int) -> Answer:
+    def slow(number: int) -> Reply:
         with guard:
             running[0] += 1
             most[0] = max(most[0], running[0])
@@ -372,7 +403,7 @@ def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their
 def test_a_site_that_asks_for_a_delay_gets_one_request_at_a_time(docs: WebSite) -> None:
     guard, running, most = Lock(), [0], [0]
 
-    def counted() -> Answer:
+    def counted() -> Reply:
         with guard:
             running[0] += 1
             most[0] = max(most[0], running[0])
@@ -405,3 +436,26 @@ def test_the_pages_that_were_fetched_are_counted(docs: WebSite) -> None:
     told: list[tuple[int, int]] = []
     load(docs, watch=lambda done, known: told.append((done, known)))
     assert told == [(1, 2), (2, 2)]
+
+
+async def test_a_crawl_that_is_cancelled_ends_though_a_page_does_not_answer(docs: WebSite) -> None:
+    asked, go_on = Event(), Event()
+
+    def silent() -> Reply:
+        asked.set()
+        go_on.wait(60)
+        return page("Late", "<p>Late.</p>")
+
+    links = "".join(f"<a href='{n}'>x</a>" for n in range(50))
+    docs.answers = {"/docs/": page("Start", f"<p>Start.</p>{links}"), "/docs/0": silent}
+    try:
+        sources = BookSources([f"{docs.address}/docs/"], IngestOptions(), None)
+        reading = asyncio.create_task(sources.load(lambda _: None, lambda *_: None))
+        await asyncio.to_thread(asked.wait, 60)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 20)
+    finally:
+        go_on.set()
+    assert len(docs.asked) < 10

@@ -12,6 +12,7 @@ import pytest
 from rag.errors import UsageError
 from rag.ingest import source_files
 from rag.ingest.loaders import LoadResult, load_source
+from tests.books_on_disk import close_folders
 
 PAGE = "# Page\n\nSome words."
 
@@ -158,14 +159,7 @@ def test_folders_within_folders_by_the_thousand_are_read_as_far_as_the_system_go
 
 def test_a_folder_that_cannot_be_listed_is_reported(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (source / "closed").mkdir()
-    listed = os.scandir
-
-    def refuse(folder: Path | int) -> object:  # pytest removes the folder by its number
-        if isinstance(folder, Path) and folder.name == "closed":
-            raise PermissionError(13, "Permission denied")
-        return listed(folder)
-
-    monkeypatch.setattr("rag.ingest.source_files.os.scandir", refuse)
+    close_folders(monkeypatch, "closed")
     assert reasons(load_source(source)) == {"closed": "the folder cannot be listed: Permission denied"}
 
 

@@ -55,6 +55,12 @@ async def test_the_corrected_question_is_one_more_query() -> None:
     assert response.retrievals[0].query == "How do I install the widget?"
 
 
+async def test_a_question_about_the_whole_book_is_not_searched_in_another_spelling() -> None:
+    machine = Machine(ANSWER, passages=[passage(1, "Summaries of the widgets.")])
+    await machine.ask("Summarise the book")
+    assert [question for question, *_ in machine.searcher.asked] == ["Summarise the book"]
+
+
 def test_the_passages_of_both_searches_count() -> None:
     def found(*ids: str) -> SearchResult:
         passages = [passage(n, f"text {one}", chunk_id=one) for n, one in enumerate(ids, start=1)]

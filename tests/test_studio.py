@@ -19,7 +19,8 @@ from graph.studio import main as studio_main
 from rag.profiles.profile import profile_names
 from state import AgentState, Context, InputState
 from tests.homes import copied
-from tests.studio_server import free_port, studio
+from tests.studio_server import studio
+from tests.wire import free_port
 
 
 @pytest.fixture(scope="module")

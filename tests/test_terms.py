@@ -112,13 +112,28 @@ def test_nothing_to_look_for_gives_no_terms() -> None:
         "Why is that?",
         "How does it work?",
         "What are the restrictions on that?",
+        "Give me an example",
+        "How does that work?",
+        "What's the difference?",
+        "How do I undo that?",
+        "Is this safe?",
+        "What if that fails?",
+        "in TypeScript?",
+        "same for Windows",
+        "More details please",
+        "What's the default?",
+        "What are the steps?",
+        "Explain the third one",
+        "Und für die Dichtung?",
     ],
 )
 def test_a_follow_up_leans_on_the_question_before(question: str) -> None:
     assert refers_back(question)
 
 
-@pytest.mark.parametrize("question", ["What is a node?", "How do I use my own book?", "Which DDS vendors are there?"])
+@pytest.mark.parametrize(
+    "question", ["What is a node?", "How do I use my own book?", "Which DDS vendors are there?", "Is this book free?"]
+)
 def test_a_question_of_its_own_does_not(question: str) -> None:
     assert not refers_back(question)
 

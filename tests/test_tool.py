@@ -11,14 +11,9 @@ from rag.errors import UsageError
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import ToolSection
 from rag.prompt.tool import SearchArguments, read_arguments, tool_schema
+from tests.stage import tool_of
 
 TOOL = ToolSection()
-
-
-def tool_of(profile: str) -> ToolSection:
-    tool = load_profile(profile).tool
-    assert tool is not None
-    return tool
 
 
 def test_the_tool_is_offered_as_the_profile_describes_it() -> None:

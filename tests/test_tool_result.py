@@ -8,23 +8,17 @@ from typing import Any
 import pytest
 
 from rag.errors import AskbookError, RetrievalError
-from rag.profiles.profile import load_profile
 from rag.profiles.schema import ToolSection
 from rag.prompt.tool import failed_answer, refused_answer, tool_answer
 from tests.fakes import passage, retrieval
 from tests.prompt_reader import parse_passages
+from tests.stage import tool_of
 
 TOOL = ToolSection()
 SEARCH = retrieval("nodes", total_chunks_found=9, retrieval_time_ms=12.5)
 EMBEDDING = RetrievalError("embedding_failed", "The question could not be embedded (X).")
 INDEX = RetrievalError("index_unreachable", "The Qdrant server q does not answer.")
 OTHER = AskbookError("api_error", "timeout", "Too late.")
-
-
-def tool_of(profile: str) -> ToolSection:
-    tool = load_profile(profile).tool
-    assert tool is not None
-    return tool
 
 
 def test_a_result_is_the_new_passages_fenced_as_data() -> None:

@@ -106,6 +106,7 @@ async def test_a_book_of_another_key_is_the_same_as_none_at_all() -> None:
         }
         assert names == {"ann": ["robots", "uv"], "bob": ["robots"]}
         assert (await asked(http, "t", bearer("ann"), book="uv"))["status"] == "success"
+        assert (await asked(http, "t", bearer("bob"), book="robots"))["status"] == "success"
         books.asked.clear()
         hidden, none = [await asked(http, "t", bearer("bob"), book=name) for name in ("uv", "xx")]
         assert (hidden[0], hidden[1]["code"]) == (404, "unknown_book")

@@ -103,7 +103,8 @@ async def test_another_turn_than_the_one_that_is_meant_stays_as_it_is(action: st
         before = (await http.get("/api/threads/t1")).json()["turns"]
         other = await http.post(f"/api/threads/t1/{action}", json={"last": "What is a topic?"})
         assert (other.status_code, other.json()["error"]["code"]) == (409, "other_turn")
-        assert (await http.post(f"/api/threads/t1/{action}", json={"last": 7})).status_code == 400
+        for body in ({"last": 7}, {"lst": asked["request_id"]}):
+            assert (await http.post(f"/api/threads/t1/{action}", json=body)).status_code == 400
         assert (await http.get("/api/threads/t1")).json()["turns"] == before
         for meant in (asked["request_id"], f" {QUESTION['question']}\n"):
             assert (await http.post(f"/api/threads/t1/{action}", json={"last": meant})).status_code == 200
@@ -142,9 +143,14 @@ async def test_invalid_input_is_refused_with_its_status_and_stores_nothing(body:
         assert (await http.get("/api/threads")).json()["threads"] == []
 
 
-async def test_a_body_beyond_the_limit_is_refused() -> None:
+async def test_a_body_beyond_the_limit_is_refused_before_it_is_read_if_it_tells_its_length() -> None:
     async with client(Machine(), limits=Limits(body_bytes=100)) as http:
-        answer = await http.post("/api/threads/t1/turns", json={"question": "a" * 200})
+
+        async def unread() -> AsyncIterator[bytes]:
+            pytest.fail("a body that is too long was read")
+            yield b""
+
+        answer = await http.post("/api/threads/t1/turns", content=unread(), headers={"Content-Length": "200"})
 
         async def in_parts() -> AsyncIterator[bytes]:  # no Content-Length
             for _ in range(20):
@@ -187,8 +193,10 @@ async def test_a_memory_that_fails_is_a_503(monkeypatch: pytest.MonkeyPatch) -> 
 # --- one turn at a time, and not too many ----------------------------------------------------------------------------
 
 
-async def test_a_second_turn_on_a_conversation_is_refused_while_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(ANSWER, ANSWER)
+async def test_a_second_turn_on_a_conversation_is_refused_while_one_runs_and_too_many_of_one_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = Machine(ANSWER, ANSWER, ANSWER)
     begun, both, go = asyncio.Event(), asyncio.Event(), asyncio.Event()
     searched = machine.searcher.retrieve
 
@@ -199,7 +207,8 @@ async def test_a_second_turn_on_a_conversation_is_refused_while_one_runs(monkeyp
 
     monkeypatch.setattr(machine.searcher, "retrieve", slow)
     limits = Limits(concurrent_turns=2)
-    async with client(machine, limits=limits) as http:
+    async with client(machine, keys=KEYS, limits=limits) as http:
+        http.headers.update(bearer("ann"))
         first = asyncio.create_task(http.post("/api/threads/t1/turns", json=QUESTION))
         await begun.wait()
         second = await http.post("/api/threads/t1/turns", json=QUESTION)
@@ -210,7 +219,8 @@ async def test_a_second_turn_on_a_conversation_is_refused_while_one_runs(monkeyp
         assert (third.status_code, third.json()["error"]["code"]) == (429, "too_many_turns")
         assert third.headers["retry-after"] == "1"
         go.set()
-        assert [answer.status_code for answer in await asyncio.gather(first, other)] == [200, 200]
+        of_bob = await http.post("/api/threads/t1/turns", json=QUESTION, headers=bearer("bob"))
+        assert [answer.status_code for answer in (of_bob, *await asyncio.gather(first, other))] == [200, 200, 200]
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/undo"), ("POST", "/clear"), ("DELETE", "")])
@@ -232,7 +242,8 @@ async def test_what_a_running_turn_builds_on_is_not_taken_away(
         second = asyncio.create_task(http.post("/api/threads/t1/turns", json=QUESTION))
         await begun.wait()
         monkeypatch.setattr(running_turns, "STOPPING_SECONDS", 0)
-        refused = await http.request(method, f"/api/threads/t1{path}")
+        async with asyncio.timeout(5):  # the memory's own lock would refuse after ten seconds
+            refused = await http.request(method, f"/api/threads/t1{path}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "thread_busy")
         monkeypatch.setattr(running_turns, "STOPPING_SECONDS", 60)
         waiting = asyncio.create_task(http.request(method, f"/api/threads/t1{path}"))
@@ -242,10 +253,11 @@ async def test_what_a_running_turn_builds_on_is_not_taken_away(
         assert (await waiting).status_code in (200, 204)
 
 
-async def test_too_many_questions_in_a_minute_are_refused_with_the_time_to_wait() -> None:
-    async with client(Machine(ANSWER, ANSWER), limits=Limits(turns_per_minute=1)) as http:
-        await http.post("/api/threads/t1/turns", json=QUESTION)
-        answer = await http.post("/api/threads/t1/turns", json=QUESTION)
+async def test_too_many_questions_of_a_key_in_a_minute_are_refused_with_the_time_to_wait() -> None:
+    async with client(Machine(ANSWER, ANSWER), keys=KEYS, limits=Limits(turns_per_minute=1)) as http:
+        for who in ("ann", "bob"):
+            assert (await http.post("/api/threads/t1/turns", json=QUESTION, headers=bearer(who))).status_code == 200
+        answer = await http.post("/api/threads/t1/turns", json=QUESTION, headers=bearer("ann"))
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "too_many_requests")
     assert 1 <= int(answer.headers["retry-after"]) <= 60
 
@@ -258,7 +270,8 @@ async def test_nothing_is_answered_without_a_key_where_keys_are_set() -> None:
         for path in ("/api/threads", "/v1/models", "/api/book", "/api/books", "/metrics", "/api/passages/x"):
             answer = await http.get(path)
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unknown_key")
-        assert (await http.get("/api/threads", headers={"Authorization": "Bearer wrong"})).status_code == 401
+        for scheme in ("Bearer wrong", "Basic key-of-ann-1"):
+            assert (await http.get("/api/threads", headers={"Authorization": scheme})).status_code == 401
         assert (await http.get("/")).status_code == 200
 
 
@@ -279,14 +292,24 @@ async def test_a_page_of_another_site_may_not_use_a_server_without_keys() -> Non
     async with client(Machine(ANSWER)) as http:
         renamed = await http.get("/api/threads", headers={"Host": "evil.example"})
         assert (renamed.status_code, renamed.json()["error"]["code"]) == (403, "wrong_host")
-        foreign = await http.post("/api/threads/t/turns", json=QUESTION, headers={"Origin": "https://evil.example"})
-        assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "wrong_origin")
+        for origin in ("https://evil.example", "null"):
+            foreign = await http.post("/api/threads/t/turns", json=QUESTION, headers={"Origin": origin})
+            assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "wrong_origin")
         own = await http.get("/api/threads", headers={"Origin": "http://127.0.0.1:8000"})
         assert own.status_code == 200
 
 
 @pytest.mark.parametrize(
-    "text", ["ann", "ann:", "ann:short", "a/b:long-enough", "ann:key-key-1,ann:key-key-2", ":12345678"]
+    "text",
+    [
+        "ann",
+        "ann:",
+        "ann:short",
+        "a/b:long-enough",
+        "ann:key-key-1,ann:key-key-2",
+        "ann:key-key-1,b:key-key-1",
+        ":12345678",
+    ],
 )
 def test_a_wrong_list_of_keys_is_refused_without_showing_a_key(text: str) -> None:
     with pytest.raises(AskbookError) as raised:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from tests.conftest import index_book
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, openai_server
 from tests.serving import serving
 from tests.test_browser import CHROMIUM, browser
+from tests.wire import HTML, Reply, Request, WireServer, listening
 
 __all__ = ["browser"]  # the fixture
 
@@ -22,35 +22,24 @@ BUILT: Final = Path(__file__).parent / "data" / "mkdocs_widgets.html"  # by MkDo
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not on this machine (Debian: chromium)")
 
 
-class _Site(ThreadingHTTPServer):
-    """The book's site: every address is the page, with the widget of `askbook` in it."""
+@dataclass
+class Site(WireServer):
+    """The book's site: every address of a folder is the page, with the widget of `askbook` in it."""
 
-    askbook = ""
+    askbook: str = ""
 
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, _Site)
-        script = f'<script type="module" src="{self.server.askbook}/static/widget.js"></script>' * 2 + "</body>"
-        page = BUILT.read_text(encoding="utf-8").replace("</body>", script) if self.path.endswith("/") else ""
-        self.send_response(200 if page else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(page.encode())
-
-    def log_message(self, *_: Any) -> None: ...
+    def answer(self, request: Request) -> Reply:
+        if not request.path.endswith("/"):
+            return Reply(status=404)
+        script = f'<script type="module" src="{self.askbook}/static/widget.js"></script>' * 2 + "</body>"
+        page = BUILT.read_text(encoding="utf-8").replace("</body>", script)
+        return Reply(body=page, content_type=f"{HTML}; charset=utf-8")
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[_Site]:
-    with _Site(("127.0.0.1", 0), _Page) as opened:
-        threading.Thread(target=opened.serve_forever, daemon=True).start()
+def site() -> Iterator[Site]:
+    with listening(Site()) as opened:
         yield opened
-        opened.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +50,8 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture(scope="module")
 def served(
-    site: _Site, endpoint: Endpoint, tiny_source: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[_Site]:
+    site: Site, endpoint: Endpoint, tiny_source: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
     """The site, with an askbook beside it that knows the site's addresses and allows its pages."""
     home = tmp_path_factory.mktemp("widget")
     asyncio.run(index_book(tiny_source, home, site.address))
@@ -78,7 +67,7 @@ def served(
 
 
 def test_a_reader_asks_on_the_page_and_a_citation_scrolls_to_its_heading(
-    served: _Site, endpoint: Endpoint, browser: Any
+    served: Site, endpoint: Endpoint, browser: Any
 ) -> None:
     endpoint.script[:] = [answer("Mount a widget with the steel bracket, then tighten its two screws to 5 Nm [1].")]
     page, said = browser.new_page(viewport={"width": 1000, "height": 300}), list[str]()
@@ -98,7 +87,7 @@ def test_a_reader_asks_on_the_page_and_a_citation_scrolls_to_its_heading(
     page.close()
 
 
-def test_a_site_that_is_not_allowed_gets_no_answer(served: _Site, endpoint: Endpoint, browser: Any) -> None:
+def test_a_site_that_is_not_allowed_gets_no_answer(served: Site, endpoint: Endpoint, browser: Any) -> None:
     endpoint.script.clear()
     page = browser.new_page()
     page.goto(f"{served.address.replace('127.0.0.1', 'localhost')}/widgets/")  # another origin

@@ -16,6 +16,8 @@ from tests.wire import (
     away,
     cut_off,
     data,
+    dripping,
+    dripping_headers,
     drops,
     empty,
     hangs,
@@ -84,6 +86,30 @@ def test_a_body_that_is_no_json_comes_with_status_200(reply: Reply, server: Echo
     assert response.status_code == 200
     with pytest.raises(ValueError, match="Expecting"):
         response.json()
+
+
+def test_a_body_that_drips_goes_on_and_on(server: Echo, client: httpx.Client) -> None:
+    server.script.append(dripping())
+    with client.stream("GET", server.address) as response:
+        assert next(response.iter_bytes(3)) == b"   "
+
+
+def test_headers_that_drip_go_on_and_never_end(server: Echo) -> None:
+    server.script.append(dripping_headers())
+    with socket.create_connection(("127.0.0.1", urlsplit(server.address).port or 0)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        came = b""
+        while not came.endswith(b"x-drip: xxx"):
+            came += connection.recv(1)
+    assert came.startswith(b"HTTP/1.0 200 OK")
+    assert b"\r\n\r\n" not in came
+
+
+def test_a_connection_is_kept_where_the_server_says_so() -> None:
+    with listening(Echo(keeps_alive=True)) as server, httpx.Client() as client:
+        streams = [client.post(server.address, json=n).extensions["network_stream"] for n in range(2)]
+        first, second = (stream.get_extra_info("client_addr") for stream in streams)
+    assert first == second
 
 
 def test_a_server_that_is_away_comes_back_to_its_address(server: Echo, client: httpx.Client) -> None:

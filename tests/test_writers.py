@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from qdrant_client import models
 
 from rag.books.book_settings import collection_index
 from rag.errors import RetrievalError
-from rag.index.server_lease import DEAD, LEASE
+from rag.index.server_lease import DEAD, LEASE, take_lease
 from tests.index_cases import INFO, make_point
 from tests.test_index_truth import run
 from tests.test_stored_books import kinds, shelf
@@ -77,3 +79,25 @@ async def test_only_a_living_writer_keeps_others_out_of_a_server(
                 assert server.engine.collection_exists("book.askbook-writer")
             assert not server.engine.collection_exists("book.askbook-writer")
         await index.aclose()
+
+
+class Overtaken:
+    """The client of a server on which another writer takes each lease at once, as one that was abandoned."""
+
+    exists = False
+
+    async def create_collection(self, *_: object, **__: object) -> None:
+        if self.exists:
+            raise ValueError("the collection already exists")
+        self.exists = True
+
+    async def get_collection(self, _: str) -> Any:
+        record = {"token": "of another", "host": "another", "pid": 1, "since": 0, "beat": time.time()}
+        return SimpleNamespace(config=SimpleNamespace(metadata={LEASE: record}))
+
+
+async def test_a_writer_whose_lease_was_taken_away_at_once_does_not_write() -> None:
+    client: Any = Overtaken()
+    with pytest.raises(RetrievalError, match="process 1 on another"):
+        await take_lease(client, "book")
+    assert client.exists

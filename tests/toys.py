@@ -8,7 +8,8 @@ from langchain_core.embeddings import Embeddings
 
 from rag.book import IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
 from rag.index.edge import EdgeIndex
-from rag.ports import ChunkIndex, Ranked
+from rag.ports import ChunkIndex, Ranked, Reranker
+from rag.search.retriever import HybridRetriever
 from tests.index_cases import INFO, terms
 
 AXES = {"north": [1.0, 0.0, 0.0, 0.0], "east": [0.0, 1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0, 0.0]}
@@ -76,3 +77,8 @@ class CountingIndex(EdgeIndex):
 
 async def fill(index: ChunkIndex, *points: Point) -> None:
     await index.replace(INFO, add=points, remove=[])
+
+
+def toy_retriever(index: ChunkIndex, reranker: Reranker | None = None) -> HybridRetriever:
+    """A retriever with these over the index."""
+    return HybridRetriever(ToyEmbedder(), ToySparse(), index, reranker=reranker)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ EVENTS: Final = "text/event-stream"
 HTML: Final = "text/html"
 UNFORESEEN: Final[list[str]] = []  # requests that no script foresaw; `conftest.py` fails the test that sent one
 _LONGEST: Final = 30  # seconds that a hanging request waits at most, should a test forget to stop its server
+_DRIP: Final = 0.02  # seconds between two pieces of what drips: no wait for one is long
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,25 @@ class Reply:
     """What one request gets.
 
     `hang` keeps the client waiting after the body until the server stops, `drop` resets the connection after it, `cut`
-    promises more of a body than it sends. With `silent` not even a status is sent before that.
+    promises more of a body than it sends. With `silent` not even a status is sent before that. An `endless` body is
+    sent again and again, `pause` seconds apart; with `endless_headers` the headers are what does not end.
     """
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    body: str = ""
+    body: str | bytes = ""
     content_type: str = JSON
     hang: bool = False
     drop: bool = False
     cut: bool = False
     silent: bool = False
+    endless: bool = False
+    endless_headers: bool = False
+    pause: float = 0.0
 
     def parts(self) -> Iterator[str | bytes]:
         """The body, as it is sent piece by piece; it may be endless."""
-        yield self.body
+        return repeat(self.body) if self.endless else iter([self.body])
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class WireServer:
     """The server as a test sees it: its address, its script, and what it was asked.
 
     A request gets the fault of the first key that its path contains, else the next reply of the script, which may be a
-    function of the request, else what `answer` says.
+    function of the request, else what `answer` says. With `keeps_alive` a connection serves further requests.
     """
 
     address: str = ""
@@ -79,6 +85,7 @@ class WireServer:
     requests: list[Request] = field(default_factory=list)
     stopping: threading.Event = field(default_factory=threading.Event)
     prefix: str = ""  # of the path, part of the address: "/v1"
+    keeps_alive: bool = False
     _http: _Http = field(init=False, repr=False)
     _thread: threading.Thread = field(init=False, repr=False)
 
@@ -146,6 +153,12 @@ def nobody() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+def free_port() -> int:
+    """A port for a server that is given one, and that nothing listens on."""
+    with _taken(0) as port:
+        return port
+
+
 @contextmanager
 def _taken(port: int) -> Iterator[int]:
     """A port that belongs to this process, and on which nothing listens; a free one for 0."""
@@ -171,6 +184,21 @@ def refusal(status: int, message: str = "no", **headers: str) -> Reply:
 def hangs() -> Reply:
     """Takes the request and never answers."""
     return Reply(hang=True, silent=True)
+
+
+def dripping() -> Reply:
+    """A 200 whose body comes byte by byte and does not end."""
+    return flooding(" ", pause=_DRIP)
+
+
+def dripping_headers() -> Reply:
+    """A 200 whose headers come byte by byte and do not end."""
+    return Reply(endless_headers=True, pause=_DRIP)
+
+
+def flooding(piece: str, content_type: str = JSON, *, pause: float = 0.0) -> Reply:
+    """A 200 whose body is that piece again and again, without an end."""
+    return Reply(body=piece, content_type=content_type, endless=True, pause=pause)
 
 
 def drops() -> Reply:
@@ -214,6 +242,11 @@ class _Http(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Http
+    disable_nagle_algorithm = True  # on a connection that is kept, each body would wait for an acknowledgement
+
+    def setup(self) -> None:
+        super().setup()
+        self.protocol_version = "HTTP/1.1" if self.server.wire.keeps_alive else "HTTP/1.0"
 
     def _serve(self) -> None:
         sent = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -227,23 +260,44 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.drop:  # closing with a linger of zero seconds resets the connection
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
+            self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815  # the names that http.server asks for
 
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)
         self.send_header("content-type", reply.content_type)
+        parts: Iterator[str | bytes] = reply.parts()
         if reply.cut:
             self.send_header("content-length", "1000000")
+        elif self.server.wire.keeps_alive and not reply.endless:
+            whole = b"".join(map(_encoded, parts))
+            self.send_header("content-length", str(len(whole)))
+            parts = iter([whole])
         for name, value in reply.headers:
             self.send_header(name, value)
+        if reply.endless_headers:
+            self.flush_headers()
+            self._write(chain(["x-drip: "], repeat("x")), reply.pause)
+            return
         self.end_headers()
-        for part in reply.parts():
-            self.wfile.write(part.encode() if isinstance(part, str) else part)
+        self._write(parts, reply.pause)
+
+    def _write(self, parts: Iterator[str | bytes], pause: float) -> None:
+        """Write the parts, until the client has hung up or the server stops."""
+        for part in parts:
+            self.wfile.write(_encoded(part))
             self.wfile.flush()
+            if pause and self.server.wire.stopping.wait(pause):
+                self.close_connection = True
+                return
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def _encoded(part: str | bytes) -> bytes:
+    return part.encode() if isinstance(part, str) else part
 
 
 def _parsed(sent: bytes) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from bench.model_server import ScriptedModel, model_server
+from bench.model_server import ModelServerClient, model_server
 from bench.questions import QUESTIONS
 from bench.table import Row, print_table
 from bench.turns import prepared, turn
@@ -29,7 +29,7 @@ PEERS: Final = ("bare-client", "create_agent", "agents-sdk", "llama-index")
 TOP: Final = 5
 
 
-async def askbook(home: Path, model: ScriptedModel, turns: int) -> tuple[dict[str, str], dict[str, Any]]:
+async def askbook(home: Path, model: ModelServerClient, turns: int) -> tuple[dict[str, str], dict[str, Any]]:
     """The passages of each question as the peers get them, and askbook's own conversation."""
     from openai import AsyncOpenAI
 
@@ -42,11 +42,11 @@ async def askbook(home: Path, model: ScriptedModel, turns: int) -> tuple[dict[st
             found = (await search.retrieve(question)).passages[:TOP]
             passages[question] = "\n\n".join(f"[{p.number}] Source: {p.title} ({p.url})\n{p.text}" for p in found)
         before = _bytes(home)
-        model.seconds()
+        model.calls()
         times = [await turn(agent, client, model, number, "one") for number in range(1, turns + 1)]
     await client.close()
     # Each turn was followed by one request of the bare client, which measures the model.
-    calls = len(model.seconds()) / turns - 1
+    calls = model.calls() / turns - 1
     stored = _bytes(home) - before
     return passages, {"turns": [(one.wall, one.processor) for one in times], "bytes": stored, "calls": calls}
 
@@ -55,19 +55,19 @@ def _bytes(home: Path) -> int:
     return sum(file.stat().st_size for file in home.glob("memory.sqlite*"))
 
 
-def peer(python: str, name: str, model: ScriptedModel, passages: dict[str, str], turns: int) -> dict[str, Any]:
+def peer(python: str, name: str, model: ModelServerClient, passages: dict[str, str], turns: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "passages.json"
         file.write_text(json.dumps(passages), encoding="utf-8")
         place = Path(folder) / "memory"
         place.mkdir()
-        model.seconds()
+        model.calls()
         command = [python, "bench/peers/peer.py", name, model.address, str(file), str(turns), str(place)]
         done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     if "]." not in found["answer"]:
         raise RuntimeError(f"{name} answered {found['answer']!r}")
-    return found | {"calls": len(model.seconds()) / turns}
+    return found | {"calls": model.calls() / turns}
 
 
 def rows(found: dict[str, dict[str, Any]], turns: int) -> Iterator[Row]:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
-from rag.answer.cited_passage import clip
+from rag.answer.cited_passage import clip, consists_of, name_words, names_of
 from rag.evidence.analyzed_text import read
-from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines
+from rag.text.english import phrases
+from rag.text.english.word_lists import LINK_WORDS
+from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines, same_address
 from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
 
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
@@ -26,31 +27,14 @@ _LINK: Final = rf"(?<!!)\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_AND: Final = re.compile(r"\s*;\s*|,?\s+and\s+")
-# A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
-_TRAILING: Final = re.compile(
-    r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
-    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
-    re.IGNORECASE,
-)
-# What a link behind it belongs to: it is no citation, whatever its address.
-_IN_SENTENCE: Final = re.compile(
-    r"\b(?:see(?: also)?|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
-)
-# ", see" before a citation, which goes because the citation says it; but not that of "For details, see [1]".
-_FOR: Final = re.compile(r"\W*(?:for|if)\b", re.IGNORECASE)
-_REFERRED: Final = "\x0e"  # stands before such a citation; no visible text has this character
-_REFERS: Final = re.compile(
-    rf"[ \t]*[,;–—][ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*{_REFERRED}", re.IGNORECASE
-)
-# The same, and the sentence needs a word there.
-_NEEDS_WORD: Final = re.compile(
-    r"\b(?:the|an?|is|are|was|were|be|called|named|as|like|than|of|to|for)[ \t]*\Z", re.IGNORECASE
-)
+_REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
+_REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
+MOST_NAMES: Final = 12  # places at which a list of names is cut
 # Behind a link, or behind several, that is a part of its sentence: "[Atlas](atlas.md) weighs 89 kg."
 _GOES_ON: Final = re.compile(
     r"(?:(?:,| and| or)[ \t]*\[[^\]\n]{1,300}\]\([^()\s]{1,500}\))*+(?:[*_]*[ \t]+[*_]*[a-z]|[*_]*:)"
 )
+_EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
@@ -80,7 +64,7 @@ class CitationForms:
 
         def one(match: re.Match[str]) -> str:
             nonlocal unknown
-            word = bool(match["label"]) and _is_word(match, begins=begins)
+            word = bool(match["label"]) and (_is_word(match, begins=begins) or self._is_phrase(match))
             if match["form"] is None or (
                 match["url"] is not None and not self._is_citation(match, word=word, marked=marked)
             ):
@@ -90,7 +74,9 @@ class CitationForms:
                 return match[0]
             unknown += strange
             if match["url"] is not None and not word and self._points(match):
-                if not _FOR.match(match.string) and _REFERS.search(match.string[: match.start("form")] + _REFERRED):
+                if not phrases.FOR.match(match.string) and _REFERS.search(
+                    match.string[: match.start("form")] + _REFERRED
+                ):
                     return f"{_REFERRED} {found}"
                 word = True
             if word:
@@ -101,11 +87,21 @@ class CitationForms:
             return f"{match['space']}{found}{gap}" if found else ""
 
         plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
-        return self._with_trailing(plain), unknown, list(dict.fromkeys(named))
+        if unknown:
+            plain = _EMPTY.sub("", plain)
+        plain, letters = self._without_letter(plain)
+        return self._with_trailing(plain), unknown + letters, list(dict.fromkeys(named))
+
+    def _without_letter(self, text: str) -> tuple[str, int]:
+        """The text without a footnote such as "[a]" at its end, which names no passage, and how many that were."""
+        found = phrases.TRAILING_LETTER.search(text)
+        if found is None or any(found["sign"] in passage.text for passage in self._passages):
+            return text, 0
+        return text[: found.start()] + text[found.end() :], 1
 
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""
-        found = None if _MARKED.search(text) else _TRAILING.search(text)
+        found = None if _MARKED.search(text) else phrases.TRAILING_NUMBER.search(text)
         if found is None or any(f"({found['n']})" in passage.text for passage in self._passages):
             return text
         is_ours = any(str(passage.number) == found["n"] for passage in self._passages)
@@ -126,15 +122,27 @@ class CitationForms:
         elif numbers := _NUMBERED.findall(name):
             return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
         else:
-            whole = self._named(name)
-            named = [whole] if whole else [self._named(one) for one in _AND.split(name)]
+            named = self._listed(name)
         meant = dict.fromkeys(one.number for found in named for one in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
+
+    def _is_phrase(self, link: re.Match[str]) -> bool:
+        """Whether its words are what a passage says and no name of one: "It has [four teeth](widgets.md)"."""
+        label = _plain(link["label"])
+        words = re.findall(r"[^\W\d_]+", label)
+        names = {
+            _plain(name) for one in self._passages for name in (one.title, one.heading, one.chapter or "", one.url)
+        }
+        if LINK_WORDS.issuperset(words) or not link["label"].lstrip("*_ ")[:1].islower() or label in names:
+            return False
+        return any(read(passage.text).parts.issuperset(words) for passage in self._passages)
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
-        return ours and not _is_source(link) and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
+        return (
+            ours and not _is_source(link) and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
+        )
 
     def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
         """Whether a link cites: not if a passage contains it, nor a strange one behind "see".
@@ -142,7 +150,7 @@ class CitationForms:
         A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
         a marker it may be the book's own.
         """
-        pointed = not word and _IN_SENTENCE.search(link.string[: link.start("form")]) is not None
+        pointed = not word and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
         ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
             held = any(link["url"] in passage.text for passage in self._passages)
@@ -150,34 +158,40 @@ class CitationForms:
         return ours and not (marked and any(link["form"] in one.text for one in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
-        """The passages that a name means, among those at the address of a link if there is one."""
-        wanted, ours = _plain(name), self._passages
-        there = [one for one in ours if url is None or _stands_at(url, one.url, one.link)]
-        full = [one for one in there if wanted in _full_names(one)]
-        titled = [one for one in there if wanted in (_plain(one.title), _plain(one.chapter or ""))]
+        """The passages that a name means, among those at the address of a link if there is one.
+
+        Of several the check keeps those that say what the sentence says.
+        """
+        words = name_words(name)
+        meant = [passage for passage, names in self._names if consists_of(words, names)]
         if url is None:
-            return _meant(full, titled, [one for one in ours if wanted == _plain(one.heading)]) if wanted else []
+            return meant
         # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
-        numbered = [one for one in ours if wanted == str(one.number)]
-        exact = [one for one in there if _stands_at(url, one.link) and one.link != one.url]
-        return _meant(numbered, full, [one for one in titled if one in exact], exact, titled, there)
+        numbered = [one for one in self._passages if _plain(name) == str(one.number)]
+        exact = [one for one in self._passages if one.link != one.url and _stands_at(url, one.link)]
+        there = [one for one in self._passages if _stands_at(url.partition("#")[0], one.url) or one in exact]
+        titled = [one for one in meant if one in there]
+        return numbered or [one for one in titled if one in exact] or titled or exact or there
 
+    def _listed(self, names: str) -> list[list[Passage]]:
+        """The passages of each name in a list, such as "Chapters 2 and 3"; none where a name means none."""
+        joints = [joint.span() for joint in phrases.LIST_JOINT.finditer(names)][:MOST_NAMES]
+        starts, ends = [0, *(end for _, end in joints)], [*(start for start, _ in joints), len(names)]
+        found: list[list[Passage]] = []
+        begin, sort = 0, ""
+        while begin < len(starts):
+            for end in range(len(ends) - 1, begin - 1, -1):  # "Fast, hot and cold" may be one title
+                name = names[starts[begin] : ends[end]]
+                if meant := self._named(f"{sort} {name}" if name.strip()[:1].isdigit() else name):
+                    break
+            found.append(meant)
+            sort = next((word for word in name_words(name) if word in phrases.NUMBERED_SORTS), sort)
+            begin = end + 1
+        return found
 
-def _meant(*candidates: list[Passage]) -> list[Passage]:
-    """The first list of exactly one passage, else the first of several passages of one page, else nothing.
-
-    Of the passages of a page the check keeps those that say what the sentence says.
-    """
-    one = next((found for found in candidates if len(found) == 1), None)
-    return one or next((found for found in candidates if len({passage.url for passage in found}) == 1), [])
-
-
-def _full_names(passage: Passage) -> set[str]:
-    """The names of a passage with its heading."""
-    names = {_plain(passage.breadcrumb)} - {"", _plain(passage.title)}  # the title alone names the whole page
-    if passage.heading:
-        names |= {_plain(f"{passage.title}{between}{passage.heading}") for between in (" - ", ", ", ": ", " > ")}
-    return names
+    @cached_property
+    def _names(self) -> list[tuple[Passage, frozenset[tuple[str, ...]]]]:
+        return [(passage, names_of(passage)) for passage in self._passages]
 
 
 def _plain(text: str) -> str:
@@ -194,14 +208,14 @@ def _is_word(link: re.Match[str], *, begins: bool) -> bool:
     if _is_source(link):
         return False
     before = link.string[: link.start("form")].rpartition("|")[2]
-    goes_on = _GOES_ON.match(link.string, link.end()) is not None
+    goes_on = phrases.AFTER_LINK.match(link.string, link.end()) is not None
     if not re.search(r"\w", before):
         return begins or goes_on
-    return bool(_NEEDS_WORD.search(before) or (goes_on and _IN_SENTENCE.search(before)))
+    return bool(phrases.NEEDS_WORD.search(before) or (goes_on and phrases.BEFORE_LINK.search(before)))
 
 
 def _stands_at(url: str, *places: str) -> bool:
-    return any(unquote(url).rstrip("/") == unquote(place).rstrip("/") for place in places)
+    return any(same_address(url) == same_address(place) for place in places if place)
 
 
 _BRACKET: Final = re.compile(r"(?P<escape>\\?)\[(?=[^\[\]\n\d]{0,100}\d)(?P<inner>[^\[\]\n]{1,200})\](?!\()")

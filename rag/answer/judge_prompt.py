@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.text.english.speech_acts import asked
-from rag.text.orders import blanked, orders, reports
+from rag.text.english.speech_acts import task_verb
+from rag.text.orders import stated, without_orders
 from rag.text.sentences import units
 from rag.types import Passage
 
@@ -66,7 +66,7 @@ class JudgePrompt:
 
     def __init__(self, claims: Sequence[Claim], passages: Mapping[int, Passage], boundary: str) -> None:
         cited = sorted({number for claim in claims for number in claim.numbers})
-        shown = [_evidence(passages[number], claims) for number in cited]
+        shown = [passages[number] for number in cited]
         controls = [(Claim(_invented(), claims[0].numbers), False), *((one, True) for one in _quoted(shown))]
         ids = _ids(len(claims) + len(controls))
         lines = list(zip(ids, claims, strict=False))
@@ -109,10 +109,13 @@ class JudgePrompt:
         return {place: found[id_].pop() for id_, place in self._places.items() if id_ in found and len(found[id_]) == 1}
 
 
-def _evidence(passage: Passage, claims: Sequence[Claim]) -> Passage:
-    """The passage without what it orders, but with a weak order that a claim reports; the rest is no evidence."""
-    idle = (one for one in orders(passage.text) if one.strong or not any(reports(c.text, one) for c in claims))
-    return passage.model_copy(update={"text": blanked(passage.text, ((one.start, one.end) for one in idle))})
+def evidence(passage: Passage) -> Passage:
+    """The passage as each judge reads it: without strong orders to the answerer.
+
+    What a book tells its own reader to do is evidence. What only a weak order says keeps its mark whatever a judge
+    finds, so a judge needs no protection from it.
+    """
+    return passage.model_copy(update={"text": without_orders(passage.text)})
 
 
 def _ids(count: int) -> list[str]:
@@ -129,10 +132,9 @@ def _quoted(passages: Sequence[Passage]) -> list[Claim]:
     """A sentence that a passage states word for word; none if no passage has a plain one."""
     found = []
     for passage in passages:
-        demands = [range(one.start, one.end) for one in asked(passage.text)]
-        for unit in units(passage.text):
+        for unit in units(stated(passage.text)):
             is_plain = unit.kind == "sentence" and len(unit.text) in _QUOTABLE
             is_whole = unit.text[0].isupper() and unit.text.endswith(".")
-            if is_plain and is_whole and not any(one.start < unit.end and unit.start < one.stop for one in demands):
+            if is_plain and is_whole and not task_verb(unit.text):
                 found.append(Claim(unit.text, (passage.number,)))
     return _random.sample(found, min(1, len(found)))

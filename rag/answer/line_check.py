@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -12,20 +12,24 @@ from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.answer.sanitizer import Sanitized, Sanitizer
 from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
-from rag.text.english.phrases import BESIDE_PAGE, POINTING, SENDS
-from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, joined_tasks, words
-from rag.text.markup import MarkedText
-from rag.text.vocabulary import is_english
+from rag.text.english import phrases
+from rag.text.english.numerals import OWN_NUMBER
+from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, is_talk, joined_tasks, words
+from rag.text.markup import MarkedText, written_addresses
+from rag.text.vocabulary import is_common, is_english, stem
 from rag.types import OMISSION, Grounding, Passage
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
 _ORDERED: Final = "order: only an order has all of its words together"
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that adds to a supporting one
-_COLUMN_WORDS: Final = 2  # most words of a column's name; more may state something
+_COLUMN_WORDS: Final = 4  # most words of a column's name; more may state something
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
+_FREE: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|(?<!\S)(?:#|//|--) .*")  # strings and comments in code
+_LONG_NUMBER: Final = re.compile(r"\d[\d.: ()/-]{5,}\d")  # an IP or a telephone number
+_NO_PASSAGE: Final = "citation: it names no passage of this turn"
 _STUMP: Final = "address: what it speaks of is an address that is not in the passages"
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
 # A sign at the end of a sentence that is meant as a citation and is none: "[I]", "(9)", "`[1]`", "①".
@@ -54,12 +58,12 @@ class LineCheck:
         The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
         marker that holds nothing that its passages do not claims nothing.
         """
-        if line.kind == "lead" and self._counts.mode != "exact":
+        if line.kind == "lead":
             said = announced(self.sanitizer.bare(line.marked))[1]
             if self._check_frame(said, self.sanitizer.numbers(line.marked)).supported:
                 self.frame(line)
                 return
-        if line.kind == "sentence" and self._only_refers(line):
+        if line.kind in ("sentence", "lead") and self._only_cites(line):
             self.sanitize(line)
             line.frame = True
             return
@@ -67,23 +71,69 @@ class LineCheck:
         found = found or self._check_text(line, inherited, own_place=own_place)
         line.quotes, line.reasons = found.quotes, found.reasons
         line.standing = found.standing if line.text else "contradicted"
-        line.waits = self._judged and line.kind != "code" and not found.verbatim and line.standing != "contradicted"
+        settled = found.verbatim or line.standing == "contradicted" or found.ordered
+        line.waits = self._judged and line.kind != "code" and not settled
 
-    def _only_refers(self, line: AnswerLine) -> bool:
-        """Whether the line only sends the reader to what it cites: "See Nodes for more [1]." """
-        own, said = self.sanitizer.numbers(line.marked), words(self.sanitizer.bare(line.marked))
-        if not own or said[:1] not in SENDS:
+    def _only_cites(self, line: AnswerLine) -> bool:
+        """Whether the line only says what it cites: "See Nodes for more [1].", "Source: [1] for the weights." """
+        own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
+        labelled = phrases.LABELLED.match(bare)
+        return bool(own) and (self.points(bare, own) or (labelled is not None and self._is_known(bare, own)))
+
+    def is_remark(self, sentence: str) -> bool:
+        """Whether a sentence without a citation points to a page, offers more, or disclaims: it claims nothing.
+
+        What it names must be known, and no order of the turn may have it: a book may order an offer.
+
+        >>> LineCheck([], "", Grounding(mode="strict"), judged=False).is_remark("Would you like an example?")
+        True
+        """
+        said = words(sentence)
+        if not said or self.has_written(sentence.strip("*_#: ")):
             return False
-        names = {word for number in own for word in words(self._sources[number].known)}
-        return all(word in names or word in POINTING or word in BESIDE_PAGE for word in said)
+        rest = phrases.TALKS.sub(" ", sentence)
+        if rest != sentence and (not words(rest) or is_talk(rest, frozenset(words(self._question)))):
+            return True
+        if not phrases.DISCLAIMS.isdisjoint(said) and phrases.DISCLAIMER_WORDS.issuperset(said):
+            return True
+        return self.points(sentence, self._sources) or self._offers(sentence)
+
+    def points(self, sentence: str, numbers: Iterable[int]) -> bool:
+        """Whether a sentence only sends the reader to a chapter, page or file of these passages."""
+        topic = phrases.BEFORE_SENDING.match(sentence)
+        if not phrases.SENDS.search(sentence) or (topic and not self._is_known(topic["topic"], ())):
+            return False
+        names = {stem(word) for number in numbers for word in words(self._sources[number].known)}
+        rest = words(sentence[topic.end() :] if topic else sentence)
+        return all(word in phrases.POINTING or word in phrases.BESIDE_PAGE or stem(word) in names for word in rest)
+
+    def _offers(self, sentence: str) -> bool:
+        if not phrases.OFFERS.match(sentence) or any(one.dictated(sentence) for one in self._sources.values()):
+            return False
+        telling = read(sentence).whole.telling
+        strange = (word for key, word in telling.items() if key not in self._known_words(self._sources))
+        return not written_addresses(sentence) and all(word.isalpha() and is_common(word) for word in strange)
+
+    def _known_words(self, numbers: Iterable[int]) -> frozenset[str]:
+        """The keys of what these passages state and of the question."""
+        return read(self._question).keys.union(*(self._sources[one].stated for one in numbers))
+
+    def _is_known(self, text: str, numbers: Sequence[int]) -> bool:
+        """Whether these passages, else those of the turn, or the question have all words of a frame."""
+        labelled = phrases.LABELLED.match(text)
+        telling = read(text[labelled.end() :] if labelled else text).whole.telling
+        known = self._known_words(numbers or self._sources)
+        return all(word in HEADING_WORDS or key in known for key, word in telling.items())
 
     def _check_text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
         sanitized = self.sanitize(line, inherited)
-        line.unresolved = line.unresolved or sanitized.unknown > 0
         own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
         if _only_pointed(bare, sanitized) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
-        found = self._check_parts(line, bare, own, inherited)
+        if not own and (sanitized.unknown or self._ends_in_sign(bare)):
+            found = Finding("contradicted", {}, reasons=(_NO_PASSAGE,))
+        else:
+            found = self._check_parts(line, bare, own, inherited)
         if sanitized.stump:
             return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
@@ -92,25 +142,33 @@ class LineCheck:
                 found = found.contradicted("refusal: it says that the book has no answer")
             return found
         line.marked = self.sanitizer.only(line.marked, found.quotes)
-        if not own and (not own_place or not set(found.by) & set(inherited)):
+        if not own and (not own_place or line.unresolved or not set(found.by) & set(inherited)):
             line.marked = MarkedText(with_markers(line.text, found.by))
         if sanitized.holes:  # what is left is not what the passages say
             found = found._replace(standing="unconfirmed", reasons=_address_reasons(sanitized.holes))
         return found
 
     def _check_parts(self, line: AnswerLine, bare: str, own: Sequence[int], inherited: Sequence[int]) -> Finding:
-        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it."""
-        sign = _NO_MARKER.search(bare)
-        if not own and (line.unresolved or (sign and not self.has_written(sign["sign"]))):
-            return Finding("contradicted", {}, reasons=("citation: it names no passage of this turn",))
+        """What the passages say of a line. Without a citation of its own, any passage of the turn may say it.
+
+        A citation in words that names no passage is only taken out, if a passage says the line: the chapter may be
+        right and its passage not in this turn.
+        """
         cited = own or inherited
         found = self._check_claim(bare, cited) if cited else self._check_uncited(bare)
+        if line.unresolved and not own and not found.supported:
+            return found._replace(standing="contradicted", reasons=(_NO_PASSAGE,))
         if found.supported and (clauses := self.sanitizer.clauses(line.marked)):
             return self._clauses(found, clauses)
         if not found.supported and not own and inherited:
             elsewhere = self._check_uncited(bare)
             return elsewhere if elsewhere.supported or found.standing == "contradicted" else found
         return found
+
+    def _ends_in_sign(self, bare: str) -> bool:
+        """Whether the text ends in a sign that is meant as a citation and is none."""
+        sign = _NO_MARKER.search(bare)
+        return sign is not None and not self.has_written(sign["sign"])
 
     def _check_claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """What these passages say of the sentence. What an order of the turn says as well needs their very words."""
@@ -192,24 +250,45 @@ class LineCheck:
         if by is not None:
             return Finding("supported", quotes, (by,))
         verdict = check(block, [one.evidence for one in cited], beside=self._turn)
-        standing = "unconfirmed" if verdict.supported else verdict.standing
+        doubtful = verdict.supported or self._is_composed(block)
+        standing = "unconfirmed" if doubtful else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
 
+    def _is_composed(self, block: str) -> bool:
+        """Whether code is put together from words that the passages state, with one new function or variable at most.
+
+        Words of programming languages, of strings and of comments are free; numbers that reach somebody are not. So
+        `except Unpaid: retry()` is doubtful where the passages have `Unpaid`, and `pip install evil` is invented.
+        """
+        held = "\n".join(read(text).folded for one in self._sources.values() for text in (one.statements, one.known))
+        lines = [line for line in block.split("\n") if not re.match(r"\s*(?:`{3,}|~{3,})", line)]
+        plain = _FREE.sub(" ", "\n".join(lines)).casefold()
+        said = set(re.findall(r"[^\W\d_]\w+", plain)) - phrases.CODE_WORDS
+        strange = {word for word in said if word not in held}
+        own = all(re.search(rf"(?<![-.\w]){word}\s*[(=]", plain) for word in strange)
+        reached = all(one[0] in held for one in _LONG_NUMBER.finditer(block))
+        return own and reached and len(strange) <= 1 and 0 < 2 * len(strange) <= len(said)
+
     def frame(self, line: AnswerLine) -> None:
-        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's."""
+        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's.
+
+        A lead-in may have one word more, as in "What you need to know:".
+        """
         sanitized = self.sanitize(line)
         bare, numbers = line.marked.bare, self.sanitizer.numbers(line.marked)
         if _only_pointed(bare, sanitized):
             line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
             return
-        known = read(self._question).keys.union(*(self._sources[one].stated for one in numbers or self._sources))
-        stands = all(word in HEADING_WORDS or key in known for key, word in read(bare).whole.telling.items())
-        if line.kind == "rule" or stands or _names_columns(line):
+        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
+        named = OWN_NUMBER.sub("", bare, count=1)
+        stands = self._is_known(named, numbers)
+        stands = stands and (named == bare or self._check_frame(bare, numbers).standing != "contradicted")
+        if line.kind == "rule" or stands or self._names_columns(line):
             line.frame = True
             return
-        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
         found = self._check_frame(said, numbers)
-        line.frame = self._counts.mode != "exact" and found.standing != "contradicted"
+        introduces = line.kind == "lead" and found.supported  # a list needs its introduction in "exact" too
+        line.frame = found.standing != "contradicted" and (introduces or self._counts.mode != "exact")
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
         elif line.kind == "heading" or not found.supported:
@@ -233,18 +312,24 @@ class LineCheck:
         held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
         return any(wanted in text.casefold() for text in held)
 
+    def _names_columns(self, line: AnswerLine) -> bool:
+        """Whether the line is the head of a table: a few plain or known words a column."""
+        if line.kind != "row":
+            return False
+        known = self._known_words(self._sources)
+        cells = [read(cell.strip("*_ ")).whole.tokens for cell in line.text.strip("| \t").split("|")]
+        told = all(
+            len(one.word) == 1 or one.key in known or (not one.digits and is_english(one.word))
+            for cell in cells
+            for one in cell
+        )
+        return told and all(sum(one.word[0].isalnum() for one in cell) <= _COLUMN_WORDS for cell in cells)
+
     @cached_property
     def _turn(self) -> tuple[str, ...]:
         """What a sentence may have a word from without citing it: every passage of the turn, and the question."""
         around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
         return (*around, self._question)
-
-
-def _names_columns(line: AnswerLine) -> bool:
-    """Whether the line is the head of a table with plain words of the language, at most two a column."""
-    cells = [cell.split() for cell in line.text.strip("| \t").split("|")]
-    plain = all(len(cell) <= _COLUMN_WORDS and all(is_english(word.casefold()) for word in cell) for cell in cells)
-    return line.kind == "row" and plain
 
 
 def _address_reasons(addresses: Sequence[str]) -> tuple[str, ...]:
@@ -255,4 +340,4 @@ def _only_pointed(text: str, sanitized: Sanitized) -> bool:
     """Whether the text only pointed at an address that is now taken out."""
     if not sanitized.links:
         return False
-    return POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None
+    return phrases.POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None

@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceSplitter, TextPiece
-from rag.text.english.numerals import SMALL, units
-from rag.text.english.phrases import ANNOUNCES, SOURCES_TITLE
+from rag.text.english.numerals import SMALL
+from rag.text.english.phrases import ANNOUNCES, CAPTION, SOURCE_LABEL, SOURCES_TITLE
+from rag.text.english.units import unit_of
 from rag.text.markup import MarkedText, without_markers
 from rag.types import OMISSION, Quote, Standing
 
@@ -85,7 +86,8 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
     bare = body.bare.strip()
     is_lead = bare.rstrip("*_ \t\n").endswith((":", "："))
     kind: Kind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
-    if not re.search(r"\w", prefix + bare) and re.search(r"\d", body.text):
+    only_cites = SOURCE_LABEL.fullmatch(bare) or not re.search(r"\w", prefix + bare)
+    if only_cites and re.search(r"\d", body.text):
         kind = "markers"
     elif _DEFINITION.match(text) and (starts or text.startswith("[^")):
         kind = "definition"
@@ -128,7 +130,7 @@ def announced(lead: str) -> tuple[int, str]:
     (6, 'There are types:')
     """
     match = ANNOUNCES.search(lead)
-    if match is None or match["noun"] in units():
+    if match is None or unit_of(match["noun"]):
         return 0, lead
     number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
     return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
@@ -200,6 +202,9 @@ class LineParser:
             self._listing = self._listing and entry
             line.kind = "definition" if self._listing else line.kind
         last = self._last
+        starts = "\n" in line.gap or not last.block
+        if line.kind == "sentence" and starts and last.kind not in ("row", "code") and CAPTION.match(line.text):
+            line.kind = "lead"  # "Table: the weights [2]" introduces the table, and below one it is a remark
         line.block, line.run = last.block, last.run
         if not last.block or not _goes_on(last, line):
             line.block += 1

@@ -39,6 +39,9 @@ _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_
 _DANGLING: Final = re.compile(
     f"(?<=[\\w\\])`*]){REFERS}{_HOLE}++\\)?(?=[ \\t]*(?:\\[\\d+\\][ \\t]*)*(?:[.!?]|$))", re.IGNORECASE
 )
+# Markdown and full stops by which an address is written so that only a reader takes it for one: `evil\.com`.
+_DISGUISE: Final = re.compile(r"\\(?=[.\-_:/@])|(?<=\S)\*{1,3}|\*{1,3}(?=\S)|(?<!\w)_{1,2}|_{1,2}(?!\w)")
+_DISGUISED_DOT: Final = re.compile(r"(?<=[A-Za-z0-9])[。︒](?=[A-Za-z])")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
@@ -64,6 +67,9 @@ class Sanitizer:
         'A node runs.'
         """
         allowed = self.allowed({*self.numbers(text), *cited})
+        undisguised = _DISGUISED_DOT.sub(".", _DISGUISE.sub("", text.text))
+        if undisguised != text.text and len(allowed.strange(undisguised)) > len(allowed.strange(text.text)):
+            text = text.changed(undisguised)
         first = once = Sanitized(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
         for _ in range(4):

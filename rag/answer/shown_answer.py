@@ -37,6 +37,7 @@ class PendingLines:
         self._hidden = _HIDDEN.get(mode, ())
         self.lines: deque[AnswerLine] = deque()
         self._block = 0  # of the last line that is shown
+        self._denied = False  # whether a line before said that the book has no answer
         self._quotes: dict[int, Quote] = {}  # of the lines of that block
 
     @property
@@ -73,10 +74,18 @@ class PendingLines:
             if leads and self._hidden == _HIDDEN["strict"]:
                 return self._by_what_follows(line, following)
             return line.standing not in self._hidden
-        if line.refusal:  # it is the whole answer or is left out
-            return not self._hidden and (shown or any(not one.refusal for one in following) or None)
-        if not self._hidden:
-            return not is_yes_or_no(line.text) or shown or any(not one.frame for one in following) or None
+        self._denied = self._denied or line.refusal
+        if self._hidden and line.refusal:
+            return False
+        if not self._hidden:  # a denial and what is polite beside it are no answer; with an answer, nothing goes
+            alone = self._denied or is_yes_or_no(line.text)
+            if (
+                line.kind == "lead"
+                and not last
+                and (not following or (following[0].kind == "code" and following[0].is_open))
+            ):
+                return None  # it may be given the marker of the code
+            return not alone or shown or any(not one.frame for one in following) or None
         if line.kind not in ("heading", "lead", "row"):
             return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
         goes = self._by_what_follows(line, following)
@@ -146,6 +155,7 @@ class ShownAnswer:
         self._prefix: tuple[int, str] = (0, "")  # the list sign of a block whose first sentence was left out
         self._missing: list[AnswerLine] = []  # items, rows and lead-ins that were left out since the last line
         self._run = 0  # of the last line
+        self._before: AnswerLine | None = None  # the line before, shown or not
         self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
 
@@ -157,6 +167,7 @@ class ShownAnswer:
     def put(self, line: AnswerLine, numbers: Sequence[int], *, flagged: bool) -> None:
         """Show a line, which cites these passages."""
         self._tell_missing(line)
+        self._before = line
         gap = wider(self._gap, line.gap) if self.content else ""
         block, sign = self._prefix
         lead = gap + (line.prefix or (sign if block == line.block else ""))
@@ -174,6 +185,8 @@ class ShownAnswer:
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
+        if line.kind == "markers" and "\n" in gap and self._style in ("numbered", "title"):
+            segments = [Segment("text", "Sources: " if len(numbers) > 1 else "Source: "), *segments]
         texts = self._rendered(segments), "".join(one.raw for one in segments)
         if not self.content or lead[-1:].isspace():  # what was taken out of its beginning left a blank
             texts = texts[0].lstrip(), texts[1].lstrip()
@@ -185,14 +198,20 @@ class ShownAnswer:
         if line.prefix:
             self._prefix = (line.block, line.prefix)
         is_row = line.kind == "row" and not line.frame and not _EMPTY_ROW.fullmatch(line.text)
-        if is_row or line.in_list or (line.kind == "lead" and line.standing == "contradicted"):
+        introduction = line.kind == "lead" and line.standing == "contradicted"
+        introduced = line.kind == "code" and self._before is not None and self._before.kind == "lead"
+        self._before = line
+        nested = bool(self._missing) and line.in_list and self._missing[-1].run == line.run
+        if nested and self._missing[-1].kind == "lead" and line.indent > self._missing[-1].indent:
+            return  # it goes with the item above it, which is told of
+        if is_row or line.in_list or introduction or introduced:
             self._missing.append(line)
 
     def _tell_missing(self, line: AnswerLine | None) -> None:
         """Say where a part of a list or table that is shown was left out, or what introduced it. `line` comes next."""
         for one in self._missing:
             is_row = one.kind == "row"
-            above = self._run == one.run and (is_row or one.in_list)
+            above = one.kind == "code" or (self._run == one.run and (is_row or one.in_list))
             below = line is not None and line.run - one.run in (0, one.kind == "lead") and (is_row or line.in_list)
             if (above or below) and (is_row or line is None or line.block != one.block):
                 cells = " |" * one.text.rstrip().removesuffix("|").count("|")
@@ -243,7 +262,8 @@ def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, re
     yield from _told(links, "link", "the cited passages have no such address.")
     if not refused:
         yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
-    if counts.mode == "strict" and any(one.standing == "unconfirmed" for one in counts.checked) and not refused:
+    marked = {"strict": ("unconfirmed",), "flag": ("unconfirmed", "contradicted")}.get(counts.mode, ())
+    if any(one.standing in marked and one.text for one in counts.checked) and not refused:
         yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
     foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
     if foreign and counts.mode != "off":

@@ -17,6 +17,7 @@ from rag.answer.judge_prompt import Claim
 from rag.answer.line_check import LineCheck
 from rag.answer.lines import DELIMITER, AnswerLine, LineParser, with_markers
 from rag.answer.shown_answer import PendingLines, ShownAnswer, notices
+from rag.text.english.phrases import SOURCE_LABEL
 from rag.text.english.speech_acts import is_courtesy, is_refusal, is_talk, is_yes_or_no, words
 from rag.text.markup import MarkedText
 from rag.text.sentences import sentence_spans
@@ -159,8 +160,6 @@ class AnswerWriter:
 
     def _add_lines(self, lines: Iterable[AnswerLine]) -> None:
         for line in lines:
-            if self.refused:
-                return
             self._has_words = self._has_words or line.kind != "markers"
             if self._last is None or line.block != self._last.block:
                 self._end_block(line)
@@ -174,7 +173,7 @@ class AnswerWriter:
             self._release_decided()
 
     def _process_line(self, line: AnswerLine) -> bool:
-        """Check the line and those that wait for its markers, or let it wait. Whether it may be shown."""
+        """Check the line and those that wait for its markers, or let it wait. Whether it is a line of the answer."""
         if line.kind != "code" and line.is_open:
             written = self._brackets.hidden(line.text)
             text, unknown, named = self._forms.as_numbers(written, begins=bool(line.prefix) or line.kind == "row")
@@ -187,12 +186,14 @@ class AnswerWriter:
             line.marked = line.marked.changed(text)
             line.unresolved = unknown > 0
             numbers = self._sanitizer.numbers(line.marked)
+            if line.kind == "sentence" and numbers and SOURCE_LABEL.fullmatch(line.marked.bare):
+                line.kind = "markers"
             if line.kind in ("markers", "definition"):
                 self._cite_open(line, numbers if line.kind == "markers" else ())
                 return False
             if not self._is_refusal_or_talk(line, numbers):
                 self._check_line(line, numbers)
-        return not self.refused
+        return True
 
     def _behind_citations(self, line: AnswerLine, text: str) -> str:
         """What is left of a line that begins with a citation in words: it may belong to the sentence before it.
@@ -227,15 +228,12 @@ class AnswerWriter:
             self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def _is_refusal_or_talk(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
-        """Whether the line is a refusal or talk about the conversation. The exact refusal sentence ends the answer.
+        """Whether the line is a refusal or talk about the conversation; both claim nothing.
 
         A heading that the book has itself, such as "What this page does not cover", is neither.
         """
         bare = line.marked.bare.strip()
         exact = words(bare) in self._refusal
-        if exact and not self.grounding.sentences and all(one.frame for one in self._pending.lines):
-            self.refused = "model_refused"
-            return True
         plain = bare.strip("*_ ") if line.kind == "heading" else ""
         denies = is_refusal(plain) and not self._check.has_written(plain)
         may_be = not numbers and (denies or line.kind in ("sentence", "lead", "item"))
@@ -250,7 +248,8 @@ class AnswerWriter:
     def _is_talk(self, sentence: str) -> bool:
         """Whether a line says nothing of the book. A greeting that a passage has may be one that it orders."""
         polite = is_courtesy(sentence) and not self._check.has_written(sentence.strip("*_#: "))
-        return polite or is_talk(sentence, frozenset(words(self._options.question)))
+        talk = polite or is_talk(sentence, frozenset(words(self._options.question)))
+        return talk or self._check.is_remark(sentence)
 
     def _lead_of(self, line: AnswerLine) -> AnswerLine | None:
         """The lead-in above a list, table or code block, or in the same list."""
@@ -267,11 +266,17 @@ class AnswerWriter:
         """Markers on a line of their own, as below a code block, belong to the lines of the block before them."""
         self._check.sanitize(markers)
         waiting = self._pending.open_lines if numbers else []
+        if waiting and "\n" in markers.gap and waiting[-1].kind not in ("row", "code"):
+            waiting[-1].marked = MarkedText(with_markers(waiting[-1].text, numbers))
+            for one in waiting:
+                self._check.check(one, numbers)
+            return
         for one in waiting:
             self._check.check(one, numbers, own_place=one is waiting[-1] or one.kind == "row")
         if waiting:
-            # On the line of a closing fence a marker would reopen the fence.
+            # On the line of a closing fence a marker would reopen the fence; right below a row it would be a row.
             gap = "\n" if waiting[-1].kind == "code" and "\n" not in markers.gap else markers.gap
+            gap = "\n\n" if waiting[-1].kind == "row" else gap
             self._cite_below(waiting[-1], numbers, gap)
 
     def _end_block(self, below: AnswerLine | None = None) -> None:
@@ -294,15 +299,17 @@ class AnswerWriter:
     def _cite_below(self, last: AnswerLine, numbers: Sequence[int], gap: str = "\n") -> None:
         """Put markers below a block.
 
-        Code that the passages have is cited in its lead-in where that still waits, and not again where the text above
-        cites the same passages.
+        Code is cited in its lead-in where that still waits, and not again where the text above cites the same passages.
         """
-        if last.kind == "code" and last.standing == "supported":
-            numbers, lead = list(last.quotes), self._lead_of(last)
-            if set(numbers) <= {*self._cited, *self._cited_above}:
+        if last.kind == "code":
+            lead = self._lead_of(last)
+            numbers = [one for one in last.quotes if one not in {*self._cited, *self._cited_above}]
+            if lead and lead in self._pending.lines:
+                own = self._sanitizer.numbers(lead.marked)
+                if new := [one for one in numbers if one not in own]:
+                    lead.marked = MarkedText(with_markers(lead.text, new))
                 return
-            if lead and lead in self._pending.lines and not self._sanitizer.numbers(lead.marked):
-                lead.marked = MarkedText(with_markers(lead.text, numbers))
+            if not numbers:
                 return
         marked = MarkedText("".join(f"[{number}]" for number in numbers))
         self._pending.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))

@@ -15,8 +15,9 @@ from rag.books.book_settings import (
     source_memory,
     vector_cache,
 )
-from rag.caller_parts import NO_CALLER_PARTS, CallerParts, as_embedder
+from rag.caller_parts import NO_CALLER_PARTS, CallerParts, as_embedder, own_name_of
 from rag.embedding.local import Bm25Encoder
+from rag.embedding.vector_cache import PassingVectors
 from rag.errors import UsageError
 from rag.ingest.book_sources import IngestOptions
 from rag.ingest.ingestion import Ingestion
@@ -53,13 +54,14 @@ def begin_ingestion(
         if caller_parts.embeddings
         else build_embedder(settings, profile, name, lazy=True)
     )
+    nameless = caller_parts.embeddings and not own_name_of(caller_parts.embeddings)
     return Ingestion(
         sources,
         replace(options, profile=owner_of(name, profile)),
         index=index_of(settings, name, profile, caller_parts),
         embedder=embedder,
         sparse=Bm25Encoder(),
-        vectors=vector_cache(settings),
+        vectors=PassingVectors() if nameless else vector_cache(settings),
         watch=watch,
         memory=source_memory(settings),
         closes_index=caller_parts.qdrant_client is None,

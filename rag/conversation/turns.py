@@ -249,10 +249,10 @@ def with_aside(messages: Sequence[AnyMessage], aside: Sequence[dict[str, Any]] |
     return [*messages[:place], *kept, *messages[place + 1 :]]
 
 
-Turns = Sequence[Mapping[str, Any]]
+TurnRecords = Sequence[Mapping[str, Any]]
 
 
-def transcript(thread_id: str, finished: Turns, updated_at: str) -> dict[str, Any]:
+def transcript(thread_id: str, finished: TurnRecords, updated_at: str) -> dict[str, Any]:
     """The transcript of the turns from `rag.conversation.turns`, oldest first.
 
     `started_at` is the time of the first question and `model` the last model that answered; both are None without
@@ -275,7 +275,7 @@ def transcript(thread_id: str, finished: Turns, updated_at: str) -> dict[str, An
     }
 
 
-def messages(finished: Turns) -> list[dict[str, Any]]:
+def messages(finished: TurnRecords) -> list[dict[str, Any]]:
     """The question and the answer of each turn as messages, with id, time, citations and an estimated token count.
 
     There is no system message: it is not stored, because it comes from the profile.
@@ -290,7 +290,7 @@ def messages(finished: Turns) -> list[dict[str, Any]]:
     return found
 
 
-def last_retrieval(finished: Turns) -> dict[str, Any] | None:
+def last_retrieval(finished: TurnRecords) -> dict[str, Any] | None:
     """The newest search of the conversation with the chunks retrieved in its turn; None if there was no search."""
     for turn in reversed(finished):
         if searches := turn.get("retrievals"):

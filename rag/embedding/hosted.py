@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rag.settings import Settings
 
-Kind = Literal["search_document", "search_query"]
-Wire = Callable[[list[str], Kind], Any]
+InputType = Literal["search_document", "search_query"]
+Wire = Callable[[list[str], InputType], Any]
 
 BATCH: Final = 96  # texts of one request, Cohere's limit
 PARALLEL: Final = 4  # requests at the same time during an ingestion
@@ -78,7 +78,7 @@ class HostedEmbeddings(Embeddings):
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         return self._embed(texts, "search_query")
 
-    def _embed(self, texts: Sequence[str], kind: Kind) -> list[list[float]]:
+    def _embed(self, texts: Sequence[str], kind: InputType) -> list[list[float]]:
         texts_in_pieces = [pieces(text, self.max_tokens) for text in texts]
         flat = [piece for parts in texts_in_pieces for piece in parts]
         rows: list[NDArray[np.float64]] = []
@@ -90,7 +90,7 @@ class HostedEmbeddings(Embeddings):
             start += len(parts)
         return vectors
 
-    def _request(self, texts: list[str], kind: Kind) -> NDArray[np.float64]:
+    def _request(self, texts: list[str], kind: InputType) -> NDArray[np.float64]:
         """The answer to one request: a matrix with a row for each text."""
         import numpy as np
 

@@ -144,6 +144,20 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+class PassingVectors:
+    """A `rag.ports.VectorCache` in memory, for a model without a name: the file would give it another one's vectors."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, bytes], array[float]] = {}
+
+    def get(self, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
+        keys = {text: (model_id, text_key(text)) for text in texts}
+        return {text: self._kept[key].tolist() for text, key in keys.items() if key in self._kept}
+
+    def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        self._kept.update(((model_id, text_key(text)), array("f", vector)) for text, vector in vectors.items())
+
+
 class ShippedVectors:
     """A `rag.ports.VectorCache` that reads from a file first, then from another cache, to which it also writes."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rag.evaluation.evaluation_run import EvaluationRun, RunComparison
-from rag.evaluation.figures import Unit
+from rag.evaluation.figures import FigureUnit
 
 _NAME, _SAYS = 21, 60  # columns
 
 
-def number(value: float | None, unit: Unit, *, signed: bool = False) -> str:
+def number(value: float | None, unit: FigureUnit, *, signed: bool = False) -> str:
     """A figure for a reader: shares in percent, ratios with three decimals; a dash if there is none."""
     if value is None:
         return "–"
@@ -22,7 +22,7 @@ def number(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     return f"{value:{sign},.0f}" if unit == "ms" or abs(value) >= 10 else f"{value:{sign}.2f}"
 
 
-def interval(low: float | None, high: float | None, unit: Unit, *, signed: bool = False) -> str:
+def interval(low: float | None, high: float | None, unit: FigureUnit, *, signed: bool = False) -> str:
     """For example "68% to 97%"; empty without an interval."""
     if low is None or high is None:
         return ""

@@ -20,7 +20,7 @@ from rag.types import Record
 SAMPLES: Final = 2_000
 _AT: Final = "recall@5"  # the measure of the follow-up ratio
 Better = Literal["higher", "lower"]
-Unit = Literal["share", "ratio", "count", "ms"]
+FigureUnit = Literal["share", "ratio", "count", "ms"]
 Cells = tuple[float, ...]  # a question's share of the sums: numerator, denominator, and for a ratio of means two more
 
 
@@ -29,7 +29,7 @@ class Figure(Record):
 
     name: str
     says: str
-    unit: Unit
+    unit: FigureUnit
     better: Better
     value: float | None
     low: float | None
@@ -42,7 +42,7 @@ class Change(Record):
 
     name: str
     says: str
-    unit: Unit
+    unit: FigureUnit
     better: Better
     before: float | None
     now: float | None
@@ -75,7 +75,7 @@ class _Kind:
     says: str
     cells: Callable[[MeasuredAnswer], Cells | None]
     better: Better = "higher"
-    unit: Unit = "share"
+    unit: FigureUnit = "share"
 
     @property
     def median(self) -> bool:
@@ -274,10 +274,10 @@ def right_by_kind(answers: Sequence[GradedAnswer]) -> dict[str, Any]:
     }
 
 
-Ranking = Sequence[Sequence[int]]  # for each passage, best first, the positions of the labels that it matches
+LabelRanking = Sequence[Sequence[int]]  # for each passage, best first, the positions of the labels that it matches
 
 
-def measures(rankings: Mapping[str, tuple[Ranking, int]]) -> dict[str, dict[str, float]]:
+def measures(rankings: Mapping[str, tuple[LabelRanking, int]]) -> dict[str, dict[str, float]]:
     """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr.
 
     `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. The
@@ -298,7 +298,7 @@ def measures(rankings: Mapping[str, tuple[Ranking, int]]) -> dict[str, dict[str,
     return found
 
 
-def scored(ranking: Ranking) -> dict[str, float]:
+def scored(ranking: LabelRanking) -> dict[str, float]:
     """A ranking as scores of what counts in it: labels, and passages without one.
 
     >>> scored([[], [0], [0], [1, 0]])

@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import accumulate, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
-from rag.evidence.numbers import Quantity, quantities
+from rag.evidence.numbers import quantities
+from rag.evidence.quantity import Quantity
 from rag.evidence.words import Token, key_of, tokens
 from rag.text.english.stopwords import STOP_WORDS
 from rag.text.english.word_lists import (
@@ -21,6 +22,7 @@ from rag.text.english.word_lists import (
     IMPLYING,
     SCOPE_ENDS,
     SETS_OF_DAYS,
+    UNSPOKEN,
     WHOLES,
 )
 from rag.text.sentences import units
@@ -36,7 +38,7 @@ _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _ROW: Final = re.compile(r"[^\n]+")
 # Code, where a backslash is one, or a sign that Markdown would read but for the backslash before it.
 _ESCAPED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\\(?P<sign>[!-/:-@\[-`{-~])", re.DOTALL)
-_CAPITALIZED: Final = re.compile(r"[A-Z]\w*(?:[ \n-]+[A-Z]\w*){2,}")  # Cross-Origin Resource Sharing
+_JOINT: Final = rf"[\s-]+(?:(?:{'|'.join(sorted(UNSPOKEN))})[\s-]+)?"  # between the words of an acronym
 
 
 class TextLine:
@@ -52,12 +54,17 @@ class TextLine:
         return quantities(self.tokens)
 
     @cached_property
+    def readings(self) -> tuple[Quantity, ...]:
+        """The quantities, and the two that each may be instead."""
+        return tuple(reading for one in self.quantities for reading in (one, *one.parts))
+
+    @cached_property
     def places(self) -> dict[str, tuple[int, ...]]:
         """The indices of the tokens by key. Keys of quantities begin with "#"."""
         found: dict[str, list[int]] = {}
         for index, token in enumerate(self.tokens):
             found.setdefault(token.key, []).append(index)
-        for quantity in self.quantities:
+        for quantity in self.readings:
             for key in quantity.keys:
                 found.setdefault(key, []).append(quantity.first)
         for index, key in _days(self.tokens):
@@ -143,14 +150,10 @@ class AnalyzedText:
         runs = DIGITS.findall(self.text)  # folded, "2½" would be 21⁄2
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
-    @cached_property
-    def acronyms(self) -> frozenset[str]:
-        """The initials of capitalized words in a row: LSP for a Language Server Protocol."""
-        found: set[str] = set()
-        for run in _CAPITALIZED.findall(self.text):
-            initials = "".join(word[0] for word in re.split(r"[ \n-]+", run))
-            found.update(part for at in range(len(initials)) for part in accumulate(initials[at:]))
-        return frozenset(found)
+    def spells_out(self, acronym: str) -> bool:
+        """Whether words in a row have these initials: an SSD is a solid-state drive."""
+        letters = (f"{re.escape(letter)}[^\\W\\d_]+" for letter in acronym.casefold())
+        return re.search(rf"\b{_JOINT.join(letters)}", self.folded) is not None
 
 
 @lru_cache(maxsize=512)

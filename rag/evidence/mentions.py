@@ -15,9 +15,10 @@ from itertools import islice
 from typing import Final
 
 from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
+from rag.text.english import numerals
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.english.word_lists import SCHEMES
-from rag.text.vocabulary import is_english, names
+from rag.text.english.word_lists import ACRONYMS, SCHEMES
+from rag.text.vocabulary import is_common, is_english, names
 from rag.types import Standing
 
 Reason = tuple[Standing, str]  # of a `Verdict`, "kind: what", with the standing that it gives
@@ -81,6 +82,15 @@ _VERBS: Final = re.compile(
     r"believe[sd]|explained|claimed|told"
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
+_HYPHENED: Final = re.compile(r"\b[A-Za-z]{1,6}-\d+$")
+_IS_MIXED: Final = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")
+# Neither "I" nor an article, an initial or a part of "T-shirt", "Q&A" and "C++".
+_LETTER: Final = re.compile(
+    r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][A-Za-z]{2,30}[ -]A(?! [A-Z])|[a-z]{2,30} A(?=[.,;)]))"
+    r"(?![\w&/'’+#-]|\. ?[A-Z])"
+)
+_RUN: Final = re.compile(r"[^\W\d_]+|\d+")
+_WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 
 
 class Mentions:
@@ -98,10 +108,11 @@ class Mentions:
         """
         for name, (key, certain) in _names(sentence).items():
             if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
-                near = _has_name(self._all, name) or any(name in one.acronyms for one in self._all)
+                near = _has_name(self._all, name) or self._is_known_acronym(name)
                 yield missing_reason("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
             yield missing_reason("name", subject, near=True)
+        yield from self._labels(sentence)
         yield from self.code(sentence.text)
 
     def _strange_subject(self, sentence: AnalyzedText) -> str:
@@ -128,6 +139,23 @@ class Mentions:
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
 
+    def _is_known_acronym(self, name: str) -> bool:
+        """Whether it is an acronym of words that occur in a row, or one that is a word of the language."""
+        letters = name.removesuffix("s")
+        spelt = letters.isupper() and any(one.spells_out(letters) for one in self._all)
+        return spelt or (letters.isupper() and letters.casefold() in ACRONYMS)
+
+    def _labels(self, sentence: AnalyzedText) -> Iterator[Reason]:
+        """The same of words with a digit, other numerals, and single letters: ROS2, B12, Ⅻ, Vitamin C."""
+        for label in _labels(sentence):
+            if not any(label.stands(one) for one in self._cited):
+                another = any(label.others.search(one.text) for one in self._cited)
+                runs = [plain_number(run) for run in DIGITS.findall(label.word)] or [label.word]
+                strange = any(not any(run in one.numbers | one.words for one in self._all) for run in runs)
+                certain = strange and (another or label.is_rare)
+                near = not certain or any(label.stands(one) for one in self._all)
+                yield missing_reason("name", label.text, near=near)
+
     def code(self, sentence: str) -> Iterator[Reason]:
         """The same of code words and addresses alone."""
         for address in _addresses(sentence):
@@ -145,9 +173,10 @@ class Mentions:
                 yield missing_reason("code", word, near=self._is_near(word))
         for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
             for package in found["names"].split():
-                is_name = re.search("[-/]", package) or (found["tool"] and not is_english(package))
+                is_name = re.search("[-/]", package) or (found["tool"] and package not in STOP_WORDS)
                 if is_name and not _holds(self._cited, package):
-                    yield missing_reason("code", package, near=not found["tool"] or self._is_near(package))
+                    certain = found["tool"] and not is_english(package)  # "pip install packages" names none
+                    yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
         """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
@@ -170,6 +199,11 @@ class Mentions:
             held_all = all(any(one[0] in text.spaced for text in self._all) for one in _REACHED.finditer(line))
             yield missing_reason("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
 
+    def has_code(self, sentence: str, end: int) -> bool:
+        """Whether a number that ends there is the end of a name that the cited texts have: "B-12" for B12."""
+        code = _HYPHENED.search(sentence, 0, end)
+        return code is not None and any(_Label("", code[0]).stands(one) for one in self._cited)
+
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.
 
@@ -189,6 +223,50 @@ class Mentions:
         """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""
         first, second, year = (any(plain_number(n) in one.numbers for one in self._cited) for n in date.groups())
         return year and (first or second)
+
+
+class _Label:
+    """A word with a digit or another numeral, or the single letter behind its `kind`, as in "Vitamin C".
+
+    `others` finds the same with another number or letter, or without one.
+    """
+
+    def __init__(self, kind: str, word: str) -> None:
+        self.word, self.text = word, f"{kind} {word}" if kind else word
+        runs = _RUN.findall(folded(self.text))
+        self._whole = re.compile(_WHOLE.format(r"[\s._-]?".join(map(re.escape, runs))))
+        self._letter = re.compile(rf"(?<!\w){word}(?!\w)" if kind else "(?!)")
+        letters = "|".join(run for run in runs if run.isalpha()) or "(?!)"
+        one = rf"{re.escape(kind)}[\s-][A-Z]\b" if kind else rf"(?<![^\W\d_])(?i:{letters})(?![^\W\d_])"
+        self.others = re.compile(one)
+        value = numerals.ROMAN.get(word.casefold(), 0) if kind or len(word) > 1 else unicodedata.numeric(word, 0)
+        self._key = f"#{value:g}"
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether it begins with a letter and is no word of the language, as CO2 is."""
+        word = self.word.casefold()
+        is_name = word[0].isalpha() and _IS_MIXED.match(word) is not None
+        return is_name and word not in ACRONYMS and not is_common(word)
+
+    def stands(self, text: AnalyzedText) -> bool:
+        """Whether a text has it, with or without a space or hyphen between its parts; or its value."""
+        found = self._whole.search(text.folded) or self._letter.search(text.text)
+        return found is not None or (self._key != "#0" and self._key in text.keys)
+
+
+def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
+    prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
+    for at, token in enumerate(sentence.whole.tokens):
+        word = re.sub("['’]s$", "", prose[token.start : token.end])
+        if at not in sentence.whole.counted and (_IS_MIXED.match(word) or any(map(_is_numeral, word))):
+            yield _Label("", word)
+    yield from (_Label(found[0][:-2], found[0][-1]) for found in _LETTER.finditer(prose))
+
+
+def _is_numeral(sign: str) -> bool:
+    """Whether it is a number, but for digits in every position."""
+    return sign.isnumeric() and not unicodedata.normalize("NFKC", sign).isdecimal()
 
 
 def missing_reason(kind: str, text: str, *, near: bool) -> Reason:

@@ -7,82 +7,30 @@ Equal sizes are equal however they are written: 0.5 m and 50 cm, 25% and a quart
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from rag.evidence.words import Token
+from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity, ratio_of, sum_of
+from rag.evidence.words import MINUS, Token
 from rag.text.english import numerals
+from rag.text.english.units import MONEY, size_of, unit_of
+from rag.text.vocabulary import is_english
 
-MOST_ITEMS: Final = 12  # of a list that a number may count
 LARGEST_PART: Final = 100  # of "one in N"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
-LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
-NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PLAIN: Final = re.compile(r"\d{1,18}(?:\.\d{1,18})?")  # a longer number is compared as written
-_YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _VULGAR: Final = re.compile(r"(\d*?)(\d)⁄(\d{1,2})")  # 1½, made plain
 _CLOCK: Final = re.compile(r"(\d{1,2})(?::([0-5]\d))?(am|pm)?")
+_HOURS: Final = 12  # of half a day
+# A word that looks like a symbol, with a capital inside or without vowels: "cmHg", "gpm". It is compared as written.
+_SYMBOL: Final = re.compile(r"(?=.{2,6}\Z)(?:[a-z]+[A-Z][^\W\d_]*|[b-df-hj-np-tv-xz]+)")
 _SCIENTIFIC: Final = re.compile(r"\d+(?:\.\d+)?e-?\d{1,2}")
 _Number = tuple[Fraction | str, int, str, bool]  # value, number of tokens, unit, vague
+_ORDINAL: Final = "th"  # in place of a unit
 _SECOND: Final = "second"
-_POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number with its unit, or "", at tokens `first..last`.
-
-    `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of its kind,
-    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like stands before it.
-    """
-
-    first: int
-    last: int
-    value: str
-    unit: str
-    vague: bool
-    size: tuple[Fraction, str] | None = None
-    rounded: bool = False
-
-    def same(self, other: Quantity) -> bool:
-        """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
-        if self.unit not in ("decade", "century") or other.unit or not other.is_year:
-            return self.value == other.value or self.size == other.size is not None
-        year = int(other.value)
-        return self.value == str(year // 10 * 10 if self.unit == "decade" else (year + 99) // 100)
-
-    def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none, or the sizes are the same."""
-        alike = self.unit == other.unit or {self.unit, other.unit} == _POUNDS
-        return not self.unit or not other.unit or alike or self.size == other.size is not None
-
-    def measures_as(self, other: Quantity) -> bool:
-        """Whether both have units of one kind, such as kilograms and pounds."""
-        return bool(self.unit and other.unit and self.size and other.size and self.size[1] == other.size[1])
-
-    def counts_like(self, other: Quantity) -> bool:
-        """Whether both count the same unit, or have units of one kind."""
-        return not other.vague and (self.unit == other.unit or self.measures_as(other))
-
-    def nearly(self, other: Quantity) -> bool:
-        """Whether the other, rounded or converted to another unit, may be this number."""
-        if not self.size or not other.size or self.size[1] != other.size[1]:
-            return False
-        differs = abs(self.size[0] - other.size[0])
-        return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys by which its lines are found."""
-        return (f"#{self.value}", f"#{self.size[0]} {self.size[1]}") if self.size else (f"#{self.value}",)
-
-    @property
-    def is_year(self) -> bool:
-        return _YEAR.fullmatch(self.value) is not None
 
 
 def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
@@ -97,46 +45,21 @@ def quantities(tokens: Sequence[Token]) -> tuple[Quantity, ...]:
     while at < len(tokens):
         may_begin = tokens[at].digits or tokens[at].word in numerals.FIRST_WORDS
         if may_begin and (quantity := _quantity(tokens, at)):
-            joined = (_joined(found[-1], quantity, tokens) or _ratio(found[-1], quantity, tokens)) if found else None
+            joined = (sum_of(found[-1], quantity, tokens) or ratio_of(found[-1], quantity, tokens)) if found else None
             found[-1:] = [joined] if joined else [*found[-1:], quantity]
-            at = quantity.last
+            at = max(quantity.last, _per(tokens, quantity.last)[1] if quantity.per else 0)
         at += 1
     return tuple(found)
-
-
-def _joined(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
-    """Both as one amount, in the unit of the first: "2 hours 30 minutes", "2 hours and 30 minutes", "5 ft 11"."""
-    between = [token.word for token in tokens[large.last + 1 : small.first]]
-    unit = small.unit or ("" if between else numerals.SMALLER.get(large.unit, ""))
-    sizes = numerals.sizes()
-    factor, _, basic = sizes.get(large.unit, (Fraction(1), 0, large.unit))
-    part, _, same = sizes.get(unit, (Fraction(1), 0, unit))
-    whole = large.value.isdigit() and large.size == (int(large.value) * factor, basic)
-    if between not in ([], ["and"]) or not (unit and whole and small.size and basic == same and part < factor):
-        return None
-    size = small.size[0] if small.unit else small.size[0] * part
-    if size >= factor:
-        return None
-    total = int(large.value) * factor + size
-    return Quantity(large.first, small.last, str(total / factor), large.unit, False, (total, basic), large.rounded)
-
-
-def _ratio(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
-    """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
-    between = [token.word for token in tokens[one.last + 1 : other.first]]
-    parts = (
-        between[:1] and {between[0], _word(tokens, other.last + 1)} <= numerals.PART and len(between) <= LONGEST_PART
-    )
-    called = between == ["to"] and any(_word(tokens, one.first - step) in numerals.RATIOS for step in (1, 2))
-    whole = one.value.isdigit() and other.value.isdigit()
-    if not whole or not (called or (parts and between[-1] in numerals.TO_PART)):
-        return None
-    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:
     """The word of the token at an index; " " beyond the end."""
     return tokens[index].word if 0 <= index < len(tokens) else " "
+
+
+def _raw(tokens: Sequence[Token], index: int) -> str:
+    """The token at an index as it is written; " " beyond the end."""
+    return tokens[index].raw if 0 <= index < len(tokens) else " "
 
 
 def _read(tokens: Sequence[Token], at: int) -> _Number | None:
@@ -146,8 +69,9 @@ def _read(tokens: Sequence[Token], at: int) -> _Number | None:
     if word in numerals.ROMAN and at and tokens[at].capital and tokens[at - 1].capital:
         return Fraction(numerals.ROMAN[word]), 1, "", len(word) == 1
     if word[0].isdigit():
-        is_age = before in numerals.BEFORE_DECADE or len(word) > len("30s")
-        return _digits(word if is_age or not word.endswith("0s") else f"{word}ec")
+        is_age = word.endswith("0s") and len(word) <= len("30s") and before not in numerals.BEFORE_DECADE
+        is_money = before in numerals.CURRENCIES or unit_of(_raw(tokens, at + 1)) in MONEY
+        return (Fraction(word[:-1]), 1, "second", False) if is_age else _digits(tokens[at], is_money=is_money)
     return _spelt(tokens, at)
 
 
@@ -163,9 +87,25 @@ def _share(tokens: Sequence[Token], at: int) -> _Number | None:
     of_ten = upper == 1 or _small(tokens, at + 2) in numerals.TENS
     step = 1 if next_word == "in" and of_ten else 2 * (next_word == "out")
     lower = _small(tokens, at + step + 1) if step else 0
-    measured = _word(tokens, at + step + 2) in numerals.units()
-    is_part = 2 < lower <= LARGEST_PART and upper < lower and not measured
-    return (Fraction(upper, lower), step + 2, "part", False) if is_part else None
+    return (Fraction(upper, lower), step + 2, "part", False) if _is_share(tokens, upper, at + step + 1, lower) else None
+
+
+def _is_share(tokens: Sequence[Token], upper: int, at: int, lower: int) -> bool:
+    return 2 < lower <= LARGEST_PART and upper < lower and not unit_of(_raw(tokens, at + 1))
+
+
+def _part_of(tokens: Sequence[Token], at: int) -> Quantity | None:
+    """A part that may be two numbers as well: "three of the five", "two of every three"."""
+    upper, step = _small(tokens, at), 2 + (_word(tokens, at + 2) in numerals.OF_WHICH)
+    lower = _small(tokens, at + step) if upper and _word(tokens, at + 1) == "of" else 0
+    if not _is_share(tokens, upper, at + step, lower):
+        return None
+    share = Fraction(upper, lower)
+    parts = (
+        Quantity(at, at, str(upper), "", upper == 1, (Fraction(upper), "")),
+        Quantity(at + step, at + step, str(lower), "", False, (Fraction(lower), "")),
+    )
+    return Quantity(at, at + step, str(share), "part", False, (share, "part"), parts=parts)
 
 
 def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
@@ -179,24 +119,41 @@ def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    if clock := _clock(tokens, at):
-        return Quantity(at, clock[1], clock[0], "", False)
+    if found := _clock(tokens, at) or _part_of(tokens, at) or _equal_parts(tokens, at):
+        return found
     read = _read(tokens, at)
     if read is None:
         return None
     number, length, unit, vague = read
     power, last = _power(tokens, at + length - 1)
+    is_ordinal, unit = unit == _ORDINAL, unit.removesuffix(_ORDINAL)
     if unit in ("", "part"):
         last, measure = _unit(tokens, at, last)
-        measure = measure or _unit_of_range(tokens, last)
+        measure = measure or _unit_of_range(tokens, last, both=is_ordinal or _word(tokens, at - 1) == "between")
         vague, unit = vague and not (unit and measure), measure or unit
+    per = _per(tokens, last)[0]
     if isinstance(number, str):
-        return Quantity(at, last, number, unit, vague)
+        return Quantity(at, last, number, unit, vague, per=per)
+    if is_ordinal and unit == "century":
+        return Quantity(at, last, str((number - 1) * 100), CENTURY, False)
     number *= 10**power
     if not unit and number.denominator > 1 and _word(tokens, last + 1) == "times":
         unit = "part"  # 150%
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
-    return Quantity(at, last, str(number), unit, vague and not power, _size(number, unit, _per(tokens, last)), rounded)
+    first, end = _minus(tokens, at, last) or (at, last)
+    number *= 1 if (first, end) == (at, last) else -1
+    size = None if unit in (DECADE, CENTURY) else _size(number, unit, per)
+    return Quantity(first, end, str(number), unit, vague and not power, size, rounded, per)
+
+
+def _minus(tokens: Sequence[Token], at: int, last: int) -> tuple[int, int] | None:
+    """First and last token of a negative number: -5, -$5, minus 5, 5 °C below zero. None for any other."""
+    before = at - 1 - (_word(tokens, at - 1) in numerals.CURRENCIES)
+    spelt = _word(tokens, before) in numerals.NEGATIVE and not _word(tokens, before - 1)[0].isdigit()
+    if spelt or _word(tokens, before) == MINUS:
+        return before, last
+    below = _word(tokens, last + 1) == "below" and _word(tokens, last + 2) in numerals.ZERO
+    return (at, last + 2) if below else None
 
 
 def _small(tokens: Sequence[Token], at: int) -> int:
@@ -205,38 +162,66 @@ def _small(tokens: Sequence[Token], at: int) -> int:
     return int(word) if word.isdecimal() and len(word) < len("1000") else numerals.SMALL.get(word, 0)
 
 
-def _clock(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
-    """A time of day and its last token: 3 pm, 3:00 p.m. and 15:00 are "15:00"."""
-    found = _CLOCK.fullmatch(_word(tokens, at))
-    if not found:
+def _words(tokens: Sequence[Token], at: int, count: int) -> tuple[str, ...]:
+    return tuple(token.word for token in tokens[at : at + count])
+
+
+def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
+    """A time of day: 3 pm, 3:00 p.m., 15:00, "three o'clock in the afternoon" and "half past two"."""
+    if word := numerals.CLOCK_WORDS.get(_word(tokens, at)):
+        return Quantity(at, at, word, "", vague=True)
+    quarter = numerals.QUARTERS.get(_words(tokens, at, 2))
+    last = at + 2 * (quarter is not None)
+    found = _CLOCK.fullmatch(_word(tokens, last))
+    hour = int(found[1]) if found else _small(tokens, last)
+    minute = quarter or int((found and found[2]) or 0)
+    named = quarter is not None or (found and (found[2] or found[3])) or _word(tokens, last + 1) == "o'clock"
+    last += _word(tokens, last + 1) == "o'clock"
+    lengths = (size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS)
+    behind = next(lengths, 0)
+    if found and found[3]:
+        half: bool | None = found[3] == "pm"
+    else:
+        half = numerals.DAY_PARTS[_words(tokens, last + 1, behind)] if behind else None
+        last += behind
+    if not (hour or found) or hour > (23 if half is None else _HOURS) or not (named or behind):
         return None
-    hour, minute, half = int(found[1]), found[2], found[3]
-    last = at + (not half and _word(tokens, at + 1) in ("am", "pm"))
-    half = half or (tokens[last].word if last > at else "")
-    if hour > (12 if half else 23) or not (half or minute):
-        return None
-    return f"{hour % 12 + 12 * (half == 'pm') if half else hour}:{minute or '00'}", last
+    hour = hour if half is None else hour % _HOURS + _HOURS * half
+    hour, minute = divmod(60 * hour + minute, 60)
+    return Quantity(at, last, f"{hour % 24}:{minute:02}", "", vague=False)
+
+
+def _equal_parts(tokens: Sequence[Token], at: int) -> Quantity | None:
+    """The ratio 1:1."""
+    is_ratio = _word(tokens, at) == "equal" and _word(tokens, at + 1) in numerals.EQUAL
+    return Quantity(at, at + 1, "1:1", "", vague=True) if is_ratio else None
 
 
 def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
-    """The number in the basic unit, or with `per`, that of a time, in a second; "twice a day" is every 12 hours."""
-    factor, zero, basic = numerals.sizes().get(unit, (Fraction(1), 0, unit))
+    """The number in the basic unit, or with `per`, that of another; "twice a day" is every 12 hours."""
+    factor, zero, basic = size_of(unit)
     size = (number - zero) * factor
     if not per:
         return size, basic
-    time = numerals.sizes()[per][0]
-    return (size / time, f"{basic}/{_SECOND}") if basic or not size else (time / size, _SECOND)
+    whole, _, counted = size_of(per)
+    rate = (whole / size, counted) if size and not basic and counted == _SECOND else None
+    return rate or (size / whole, f"{basic}/{counted}")
 
 
-def _per(tokens: Sequence[Token], last: int) -> str:
-    """The unit of time behind "a", "per" or "/", or behind "times a"; else ""."""
-    at = last + 1 + (_word(tokens, last + 1) == "times")
-    unit = numerals.units().get(_word(tokens, at + 1), "") if _word(tokens, at) in numerals.PER else ""
-    return unit if numerals.sizes().get(unit, (0, 0, ""))[2] == _SECOND else ""
+def _per(tokens: Sequence[Token], last: int) -> tuple[str, int]:
+    """The unit behind "a", "per" or "/", or behind "times a", or of "daily", with its token; else ""."""
+    at = last + 1
+    at += _word(tokens, at) in ("times", "-")
+    if adverb := numerals.ADVERBS.get(_word(tokens, at)):
+        return adverb, at
+    unit = unit_of(_raw(tokens, at + 1)) if _word(tokens, at) in numerals.PER else ""
+    fits = size_of(unit)[2] == _SECOND or _word(tokens, at) in numerals.PER_ANY
+    return (unit, at + 1) if fits and unit else ("", last)
 
 
-def _digits(word: str) -> _Number | None:
+def _digits(token: Token, *, is_money: bool) -> _Number | None:
     """A number in digits. None for a name, such as 3D or 4k60."""
+    word = token.word
     if vulgar := _VULGAR.fullmatch(word):
         return int(vulgar[1] or 0) + Fraction(int(vulgar[2]), int(vulgar[3]) or 1), 1, "part", False
     if _SCIENTIFIC.fullmatch(word):
@@ -246,29 +231,35 @@ def _digits(word: str) -> _Number | None:
         return None
     digits, suffix = match[1].replace(",", "") if _GROUPED.fullmatch(match[1]) else match[1], match[2]
     number = Fraction(digits) if _PLAIN.fullmatch(digits) else digits.lstrip("0")
-    if suffix in numerals.MULTIPLIERS and isinstance(number, Fraction):
-        return number * 10 ** numerals.MULTIPLIERS[suffix], 1, "", False
-    unit = "decade" if suffix in ("s", "'s") else numerals.units().get(suffix, "")
-    return (number, 1, unit, False) if unit or not suffix or suffix in numerals.ORDINAL_SUFFIXES else None
+    written = token.raw[len(token.raw) - len(suffix) :] if suffix else ""
+    is_factor = suffix in numerals.MULTIPLIERS or (suffix in numerals.OF_MONEY and is_money) or written == "M"
+    if isinstance(number, Fraction) and (is_factor or (written == "B" and number.denominator > 1)):
+        return number * 10 ** (numerals.MULTIPLIERS | numerals.OF_MONEY)[suffix], 1, "", False
+    if suffix in ("s", "'s"):
+        if not isinstance(number, Fraction) or number % 10:
+            return number, 1, _SECOND, False
+        return number, 1, DECADE if number % 100 or not number else CENTURY, False
+    if suffix in ("", "x"):
+        return number, 1, "", False
+    unit = _ORDINAL if suffix in numerals.ORDINAL_SUFFIXES else unit_of(written)
+    return (number, 1, unit, False) if unit else None
 
 
 def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     """A number in words, such as "twenty-five", "third", "half an", "a year and a half" or "twice" before "a day"."""
     word, next_word = _word(tokens, at), _word(tokens, at + 1)
     behind = [_word(tokens, at + step) for step in (2, 3, 4)]
-    if word in ("a", "an") and next_word in numerals.units() and behind == ["and", "a", "half"]:
-        return Fraction(3, 2), 5, numerals.units()[next_word], False
-    if word == "fortnight":
-        return Fraction(1), 1, word, False
-    if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of" and word in numerals.ORDINALS:
-        return Fraction(1, numerals.PARTS[word]), 1, "part", True
+    if found := _one(tokens, at):
+        return found
     if word in numerals.ORDINALS:
-        return Fraction(numerals.ORDINALS[word]), 1, "", word in numerals.VAGUE_ORDINALS
+        if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of":
+            return Fraction(1, numerals.PARTS[word]), 1, "part", True
+        return Fraction(numerals.ORDINALS[word]), 1, _ORDINAL, word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
         of_a = 2 * (next_word == "of" and behind[0] in ("a", "an"))
         return numerals.FRACTIONS[word], 1 + (of_a or next_word in ("a", "an")), "part", True
-    if word in numerals.TIMES and _per(tokens, at):
-        return Fraction(numerals.TIMES[word]), 1, "", False
+    if word in numerals.TIMES:
+        return Fraction(numerals.TIMES[word]), 1, "", word == "once" and not _per(tokens, at)[0]
     if word not in numerals.SMALL and not (word in numerals.SCALES and _word(tokens, at - 1) == "a"):
         return None
     value, last = _summed(tokens, at)
@@ -277,7 +268,28 @@ def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     after = last + 1 + (_word(tokens, last + 1) == "-")
     if last == at and (part := numerals.PARTS.get(_word(tokens, after))):
         return Fraction(value, part), after + 1 - at, "part", False
+    if value % 10 == 0 and numerals.ORDINALS.get(_word(tokens, after), 10) < 10:
+        return Fraction(value + numerals.ORDINALS[_word(tokens, after)]), after + 1 - at, _ORDINAL, False
     return Fraction(value), last + 1 - at, "", word == "one" and last == at
+
+
+def _one(tokens: Sequence[Token], at: int) -> _Number | None:
+    """One of a unit without a number: "an hour", "daily", "every other week", which is two, "a year and a half"."""
+    word, unit = _word(tokens, at), unit_of(_raw(tokens, at + 1))
+    if word in ("a", "an") and unit and _words(tokens, at + 2, 3) == ("and", "a", "half"):
+        return Fraction(3, 2), 5, unit, False
+    if word == "fortnight":
+        return Fraction(1), 1, word, False
+    if word in numerals.LARGE and _word(tokens, at - 1) == "a":
+        return Fraction(10 ** numerals.MULTIPLIERS[word]), 1, "", False
+    if word in numerals.COUPLES:
+        return Fraction(2), 1 + (_word(tokens, at + 1) == "of"), "", True
+    if word in numerals.ADVERBS:
+        return Fraction(1), 1, numerals.ADVERBS[word], True
+    if word in numerals.EVERY and _word(tokens, at + 1) in ("other", "second") and unit_of(_raw(tokens, at + 2)):
+        return Fraction(2), 2, "", False
+    is_one = (word in ("a", "an") and unit != "fortnight") or (word in numerals.EVERY and size_of(unit)[2] == _SECOND)
+    return (Fraction(1), 1, "", True) if unit not in ("", "quarter") and is_one else None
 
 
 def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
@@ -308,59 +320,37 @@ def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:
     return (numerals.MULTIPLIERS[word], at) if word in numerals.MULTIPLIERS and len(word) > 2 else (0, last)
 
 
-def _unit_of_range(tokens: Sequence[Token], last: int) -> str:
-    """The unit of the second number of a range, which the first has too: "4 to 6 hours"; "" for none."""
-    if _word(tokens, last + 1) not in numerals.TO:
+def _unit_of_range(tokens: Sequence[Token], last: int, *, both: bool) -> str:
+    """The unit of the second number of a range, which the first has too: "4 to 6 hours"; "" for none.
+
+    With `both`, the two may be joined by "and": "between 3 and 5 km", "the 13th and 14th centuries".
+    """
+    if _word(tokens, last + 1) not in numerals.TO and not (both and _word(tokens, last + 1) == "and"):
         return ""
-    read = _read(tokens, last + 2)
-    return _unit(tokens, last + 2, last + 1 + read[1])[1] or read[2] if read else ""
+    at = last + 2 + (_word(tokens, last + 2) == MINUS)
+    read = _read(tokens, at)
+    unit = _unit(tokens, at, at - 1 + read[1])[1] or read[2] if read else ""
+    return unit.removesuffix(_ORDINAL)
 
 
 def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     """The last token of the quantity at `first..last`, and its unit of measure, "" without one."""
-    if unit := numerals.CURRENCIES.get(_word(tokens, first - 1)):
+    before = _word(tokens, first - 1)
+    code = unit_of(before) if _raw(tokens, first - 1).isupper() else ""  # EUR 50
+    if (unit := numerals.CURRENCIES.get(before, code)) in MONEY:
         return last, unit
     at = last + 1 + (_word(tokens, last + 1) in ("-", "‑", "–"))
     dimension = numerals.AREAS_AND_VOLUMES.get(_word(tokens, at), "")
     at += bool(dimension)
-    if _word(tokens, at) in ("°", "degrees"):
-        scale = numerals.units().get("°" + _word(tokens, at + 1)[:1], "")
+    if _word(tokens, at) in ("°", "degrees") and _word(tokens, at + 1) != "of":
+        scale = unit_of("°" + _word(tokens, at + 1)[:1])
         return (at + 1, scale) if scale and _word(tokens, at + 1) in (scale, scale[0]) else (at, "degree")
-    if _word(tokens, at) == "per" and _word(tokens, at + 1) == "cent":
-        return at + 1, "%"
-    unit = numerals.units().get(_word(tokens, at))
-    return (at, dimension + unit) if unit else (last, "")
-
-
-def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether it is a ratio such as 1:2, and the others have both of its numbers."""
-    parts = quantity.value.split(":")
-    return len(parts) > 1 and {one.value for one in others}.issuperset(parts)
-
-
-def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
-    is_few = quantity.value in ("2", "3") and not tokens[quantity.first].digits and not quantity.unit
-    return is_few and _word(tokens, quantity.first - 1) in numerals.POINTERS
-
-
-def years_apart(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether it is a number of years, and two years of the others are about so far apart."""
-    if quantity.unit != "year" or not quantity.value.isdigit():
-        return False
-    apart, years = int(quantity.value), [int(other.value) for other in others if other.is_year]
-    allowed = NEARLY * apart if quantity.rounded else 0
-    return any(abs(one - other - apart) <= allowed for one in years for other in years)
-
-
-def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether it counts a list behind it, "two systems, A and B", each content word of which is in `known`."""
-    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
-    if begin is None or quantity.unit:
-        return False
-    listed = tokens[begin + 1 :]
-    items = "".join("|" if one.word in numerals.LIST_SEPARATORS else "x" * one.content for one in listed).split("|")
-    count = sum(map(bool, items))
-    return (
-        2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)
-    )
+    hyphen = _word(tokens, at + 1) == "-"
+    if unit := unit_of(_raw(tokens, at) + _raw(tokens, at + 1 + hyphen)):
+        return at + 1 + hyphen, unit  # kilowatt-hours
+    unit = unit_of(_raw(tokens, at))
+    if unit and (unit != "degree" or _word(tokens, at + 1) != "of"):  # "7 degrees of freedom"
+        return at, dimension + unit
+    symbol = _raw(tokens, at)
+    is_symbol = at == last + 1 and _SYMBOL.fullmatch(symbol) and not symbol.removesuffix("s").isupper()
+    return (at, AS_WRITTEN + symbol) if is_symbol and not is_english(symbol.lower()) else (last, "")

@@ -13,6 +13,8 @@ from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.word_contexts import Sources, Word, share_held
+from rag.evidence.words import key_of
+from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
@@ -96,22 +98,26 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     if len(sentence) > LONGEST_TEXT:
         return _verdict([("contradicted", "distant: it is too long for one sentence")], "claim")
     sort, text = claim_of(sentence)
+    text, derives = _unnumbered(text, sources)
+    derives = derives or DERIVES.match(sentence) is not None
     line = read(text).whole
     if sources.foreign(text):
         claim = Comparison(line, sources)
         share = share_held(claim.words)
         found = [
-            one for one in (*claim.missing_numbers(text, mentions), *mentions.code(text)) if one[0] == "contradicted"
+            one
+            for one in (*claim.missing_numbers(text, mentions, derives=derives), *mentions.code(text))
+            if one[0] == "contradicted"
         ]
         return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        missing = Comparison(line, sources).missing_numbers(text, mentions)
+        missing = Comparison(line, sources).missing_numbers(text, mentions, derives=derives)
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
     cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
     lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
     pieces = [Comparison(piece, sources) for piece in lines]
-    against = [reason for piece in pieces for reason in _against(text, piece, mentions)]
+    against = [reason for piece in pieces for reason in _against(text, piece, mentions, derives=derives)]
     return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
 
 
@@ -155,6 +161,19 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     return ("claim", stated) if stated else ("remark", text)
 
 
+def _unnumbered(text: str, sources: Sources) -> tuple[str, bool]:
+    """The text without a number of the answer's own, as in "Step 1:", "(a)" or "Third,"; whether "Week 3:" derives one.
+
+    If the passages number the same, as in "on day 3", its number is a claim.
+    """
+    label = OWN_NUMBER.match(text)
+    if label is None or (label["noun"] and key_of(label["noun"].lower()) in sources.numbered):
+        return text, False
+    if label.end() == len(text) and not label["noun"]:
+        return text, False
+    return text[label.end() :], (label["noun"] or "").lower() in EXAMPLES
+
+
 def _unwrapped(text: str) -> str:
     """The text without phrases such as "According to the book," before its claim."""
     for _ in range(MOST_WRAPS):
@@ -183,9 +202,9 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"
 
 
-def _against(text: str, claim: Comparison, mentions: Mentions) -> Iterator[Reason]:
+def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool) -> Iterator[Reason]:
     """The reasons against a claim."""
-    yield from claim.missing_numbers(text, mentions)
+    yield from claim.missing_numbers(text, mentions, derives=derives)
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from typing import Final
 
 from rag.evidence.analyzed_text import TextLine, read
+from rag.evidence.quantity import readings
+from rag.text.english.numerals import SMALL
+from rag.text.english.units import named
 from rag.text.english.word_lists import PRONOUNS
-from rag.text.vocabulary import is_foreign, words_of_text
+from rag.text.vocabulary import is_foreign, is_spoken, words_of_text
 
 NUMBER_WEIGHT: Final = 0.8
 FOREIGN_WORDS: Final = 12  # different words of passages that tell their language
@@ -57,7 +60,8 @@ class Sources:
     def __init__(self, passages: Sequence[str], above: str) -> None:
         self.texts = [read(text) for text in (*passages, above) if text]
         text = "\n".join(one.text for one in self.texts)
-        self._foreign, self._words = is_foreign(text, fewest=FOREIGN_WORDS), words_of_text(text)
+        self._words = words_of_text(text)
+        self._foreign = is_foreign(text, fewest=FOREIGN_WORDS) and is_spoken(text)
         self.known = frozenset(read(above).whole.places)
         self.lines: list[TextLine] = []
         self.homes: list[int] = []
@@ -75,6 +79,21 @@ class Sources:
                     self.holders.setdefault(key, []).append(len(self.lines))
                 self.lines.append(line)
                 self.homes.append(home)
+
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The keys of the words before a number or a letter: of "day" in "on day 3"."""
+        return frozenset(
+            before.key
+            for line in self.lines
+            for before, token in pairwise(line.tokens)
+            if before.content and (token.digits or token.word in SMALL or (token.capital and len(token.raw) == 1))
+        )
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units of measure that the passages and the titles name."""
+        return frozenset().union(*(named({token.raw for token in text.whole.tokens}) for text in self.texts))
 
     def foreign(self, sentence: str) -> bool:
         """Whether the sentence or the passages are in another language than English."""
@@ -96,6 +115,7 @@ class WordContexts:
     def __init__(self, said: TextLine, sources: Sources) -> None:
         self.said = said
         self.sources = sources
+        self.quantities = tuple(readings(said.quantities, sources.holders))
         self.words = list(self._words())
         held: dict[int, float] = {}  # the weight of the words that a line holds
         for word in self.words:
@@ -124,7 +144,7 @@ class WordContexts:
     def _words(self) -> Iterator[Word]:
         """The content words and the numbers, in order."""
         said, held = self.said, self.sources.holders
-        numbers = {quantity.first: quantity for quantity in said.quantities if not quantity.vague}
+        numbers = {quantity.first: quantity for quantity in self.quantities if not quantity.vague}
         inside = {index for quantity in numbers.values() for index in range(quantity.first, quantity.last + 1)}
         for index, token in enumerate(said.tokens):
             if quantity := numbers.get(index):

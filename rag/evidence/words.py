@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, irregular
-from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, TITLES
+from rag.text.english.word_forms import CLITICS, FUNCTION_WORDS, NAMES_IN_CAPITALS, NEGATED_FORMS, WORLD_WARS, irregular
+from rag.text.english.word_lists import COMMON_ENDINGS, MONTHS, SHORT_DATES, TITLES
 from rag.text.vocabulary import is_english, rarity, stem
 
 _DATE: Final = r"\d{4}-\d\d-\d\d(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.)\d{4}(?!\d)"  # 2020-07-31  31/7/2020  31.7.2020
@@ -27,14 +27,16 @@ _TOKEN: Final = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # U.S.
     r"|[vV]\d+(?:\.\d+)+"  # v1.2.3
     rf"|{_DATE}|{_POWER_OF_TEN}"
+    r"|(?<![\w)\]}%°/.+−–-])(?P<sign>[−–-])(?=[$€£¥₹]?\d)"  # of -5; not of 2-5, a-5 and --5
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
 )
-_QUOTES: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'"})
+_ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
+MINUS: Final = "−"  # the word of the sign of a number; that of a hyphen is "-"
 
 
 class Token(NamedTuple):
@@ -42,7 +44,7 @@ class Token(NamedTuple):
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
     words and punctuation, else 0.2 to 1 by rarity. `capital`: it begins with a capital letter. `first`: it begins a
-    sentence, so that a capital says nothing. `digits`: it begins with a digit.
+    sentence, so that a capital says nothing. `digits`: it begins with a digit. `raw` is the token as it is written.
     """
 
     start: int
@@ -53,6 +55,7 @@ class Token(NamedTuple):
     capital: bool
     first: bool
     digits: bool
+    raw: str
 
     @property
     def breaks(self) -> bool:
@@ -84,15 +87,26 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
     first = True
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match[0]
-        for left, right, word in _numeral(raw) if raw[0].isdigit() else _split(raw):
+        parts = _numeral(raw) if raw[0].isdigit() else [(0, 1, MINUS)] if match["sign"] else _split(raw)
+        for left, right, word in parts:
             begin, stop = match.start() + left, match.start() + right
-            digits = word[:1].isdigit()
-            found.append(Token(begin, stop, word, *_measure(word), raw[left : left + 1].isupper(), first, digits))
+            part = raw[left:right]
+            found.append(Token(begin, stop, word, *_measure(word), part[:1].isupper(), first, word[:1].isdigit(), part))
         if raw[0].isalnum():
             first = False
         elif raw in ".!?:":
             first = True
-    return tuple(found)
+    return tuple(_in_date(found, at) if token.word in SHORT_DATES else token for at, token in enumerate(found))
+
+
+def _in_date(found: Sequence[Token], at: int) -> Token:
+    """The token with the whole name of its day or month, if it stands next to a number: "Mon, 3 Mar 2025"."""
+    token, around = found[at], (*found[max(0, at - 1) : at], *found[at + 1 : at + 3])
+    numbered = any(one.digits for one in around if abs(one.start - token.end) < len("3rd, "))
+    if not (token.capital and numbered) or token.word in MONTHS:
+        return token
+    word = SHORT_DATES[token.word]
+    return token._replace(word=word, key=key_of(word))
 
 
 _Parts = Sequence[tuple[int, int, str]]  # the words of a match of `_TOKEN`, each with its start and end in it
@@ -118,8 +132,9 @@ def _split(raw: str) -> _Parts:
         return [(0, len(raw), word[1:])]
     if "." in word and word[0].isalpha():
         raw, word = raw.upper(), word.replace(".", "")
-    if raw.isupper() and word in NAMES_IN_CAPITALS:
-        return [(0, len(raw), f"={word}")]
+    if raw.isupper() and word in WORLD_WARS | NAMES_IN_CAPITALS:
+        war = [(0, 1, "world"), (1, 2, "war"), (2, len(raw), word[2:])]
+        return war if word in WORLD_WARS else [(0, len(raw), f"={word}")]
     if word == "n't":
         return [(0, len(raw), "not")]
     if word == "cannot":
@@ -146,7 +161,7 @@ def _date(raw: str) -> list[tuple[int, int, str]]:
 
 def _plain(raw: str) -> str:
     """The text in lower case without accents: "Perú" is "peru"."""
-    parts = unicodedata.normalize("NFKD", raw.translate(_QUOTES).lower())
+    parts = unicodedata.normalize("NFKD", raw.translate(_ONE_FORM).lower())
     return "".join(c for c in parts if not unicodedata.combining(c)) or raw
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
@@ -20,6 +19,7 @@ from rag.ingest.report import IngestFailure
 from rag.ingest.source_files import Failure, why_unreadable, witness_stamp, witnessed
 from rag.ingest.sources.opened_source import is_address
 from rag.system.files import Stamp, private_folder, stamp, write_private
+from rag.system.stopping import in_thread
 
 _CODE: Final = Path(__file__).parent
 _LOGIN: Final = re.compile(r"//[^/@\s]*@")
@@ -81,7 +81,7 @@ class BookSources:
         for number, source in enumerate(self.given):
             watch(number)
             try:
-                result = await asyncio.to_thread(self._load, source, number, watch_pages)
+                result = await in_thread(self._load, source, number, watch_pages)
             except UsageError as error:
                 errors.append(error)
                 reason = f"{error.message} {error.hint}".strip()

@@ -29,8 +29,8 @@ SAMPLE: Final = 8  # texts that a local model embeds, to see how fast this machi
 REQUEST: Final = 1.0  # seconds that a request to a service takes, roughly
 _WORD: Final = "gear "
 
-Progress = Callable[[int, int], None]
-Waiting = Callable[[int], None]
+OnProgress = Callable[[int, int], None]
+OnWait = Callable[[int], None]
 
 
 class ChunkVectors:
@@ -61,7 +61,7 @@ class ChunkVectors:
                     seen.add(key)
                     self.tokens += self._embedder.count_tokens(text)
 
-    async def compute(self, chunks: Sequence[Chunk], progress: Progress, waiting: Waiting) -> None:
+    async def compute(self, chunks: Sequence[Chunk], progress: OnProgress, waiting: OnWait) -> None:
         """Embed the missing texts, then unload a model in this process: writing the index needs the memory."""
         lengths = {place: len(chunks[place].text) for place in self.missing}
         batches = batches_of(lengths, self._embedder.batch_size)
@@ -132,8 +132,8 @@ async def embed_batches(
     total: int,
     embedder: Embedder,
     vectors: VectorCache,
-    progress: Progress,
-    waiting: Waiting,
+    progress: OnProgress,
+    waiting: OnWait,
 ) -> None:
     """Embed batches of `total` texts into the cache, so that an interruption loses those under way at most.
 
@@ -166,7 +166,7 @@ async def embed_batches(
         await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit: _Pace, waiting: Waiting) -> None:
+async def _patiently(embed: Callable[[list[str]], None], batch: list[str], limit: _Pace, waiting: OnWait) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         await limit.wait()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from copy import copy
 from functools import cache
 from itertools import islice
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import fenced, pictured
 from rag.ingest.html_elements import choice, class_names
+from rag.ingest.html_notes import place_notes
+from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
+from rag.ingest.mathml import linear
 from rag.ingest.tags import with_powers
 
 if TYPE_CHECKING:
@@ -91,8 +95,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
     """
     for dropped in _DROPPED.inside(element):
         dropped.decompose()
-    for formula in _FORMULAS.inside(element):
-        _typeset(formula)
+    settle(element)
     for labels in islice(_TABS.inside(element), TAB_GROUPS):
         _label_tabs(labels)
     _end_note_titles(element)
@@ -110,6 +113,14 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
     if len(text) > LONGEST:
         raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
     return re.sub(r"\n{3,}", "\n\n", unmarked(unicode_text(text))).strip("\n")
+
+
+def settle(element: Tag) -> None:
+    """Change the formulas, notes and tables in an element, so that Markdown, or trafilatura, loses nothing of them."""
+    for formula in _FORMULAS.inside(element):
+        _typeset(formula)
+    place_notes(element)
+    make_plain(element)
 
 
 def _end_note_titles(element: Tag) -> None:
@@ -181,10 +192,15 @@ def _is_mark(element: Tag) -> bool:
 
 
 def _typeset(formula: Tag) -> None:
-    """A formula as its TeX source, if the page has it."""
+    """A formula as its TeX source, if the page has it, or else as a line of text."""
     tex = formula.find("annotation", attrs={"encoding": "application/x-tex"})
-    if tex is not None:
-        formula.replace_with(f"${' '.join(tex.get_text().split())}$")
+    source = tex.get_text() if tex is not None else str(formula.get("alttext") or "")
+    if source.strip():
+        formula.replace_with(f"${' '.join(source.split())}$")
+    elif formula.name == "math":
+        with suppress(RecursionError):
+            formula.insert_before(linear(formula) or " ")
+            formula.decompose()
 
 
 def _flatten(element: Tag) -> None:
@@ -238,6 +254,18 @@ def _code(element: Tag) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 
 
+def _link(element: Tag, text: str, *, is_plain: bool) -> str:
+    """A link with the converted text in it; only the text if it leads nowhere or `is_plain`; nothing without words."""
+    words, target = " ".join(text.split()), str(element.get("href") or "")
+    if not any(c.isalnum() for c in words):
+        return ""
+    if not target or is_plain or re.match(r"(?i)\s*(?:javascript|data):", target):
+        return text
+    start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    address = f"<{target}>" if re.search(r"[\s()]", target) else target
+    return f"{start}[{words}]({address}){end}"
+
+
 @cache
 def _converter() -> Any:
     """markdownify, with the Markdown of the rest of askbook. `unmarked` settles which signs of the text are escaped."""
@@ -258,6 +286,12 @@ def _converter() -> Any:
             code = _code(el)
             return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
 
+        def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            escaped = re.sub(r"(?<!\\)\|", r"\|", text)
+            return str(super().convert_td(el, escaped, parent_tags))  # type: ignore[misc]  # its stub lacks it
+
+        convert_th = convert_td
+
         def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             mark = f"{el.get('data-mark', '-')} " if el.parent is not None and el.parent.name == "ol" else "- "
             first, *rest = text.strip().split("\n")
@@ -271,13 +305,6 @@ def _converter() -> Any:
             return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
 
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            words, target = " ".join(text.split()), str(el.get("href") or "")
-            if not any(c.isalnum() for c in words):
-                return ""
-            if not target or "_noformat" in parent_tags or re.match(r"(?i)\s*(?:javascript|data):", target):
-                return text
-            start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-            address = f"<{target}>" if re.search(r"[\s()]", target) else target
-            return f"{start}[{words}]({address}){end}"
+            return _link(el, text, is_plain="_noformat" in parent_tags)
 
     return Converter(bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx")

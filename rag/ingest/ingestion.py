@@ -24,13 +24,14 @@ from rag.ingest.source_files import Failure
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
 from rag.system.process import give_back_memory
+from rag.system.stopping import in_thread, stop_if_cancelled
 from rag.types import now
 
 CHUNK_TOKENS: Final = 512  # the longest chunk, if the embedding model sees as much
 MARGIN: Final = 4  # tokens reserved for the embedding model's special tokens
 EVERY: Final = 0.1  # seconds between two reports about a step
 
-Watch = Callable[[IngestProgress], None]
+OnStep = Callable[[IngestProgress], None]
 
 
 class _UnreadPageError(Exception):
@@ -61,7 +62,7 @@ class Ingestion:
         embedder: Embedder,
         sparse: SparseEncoder,
         vectors: VectorCache,
-        watch: Watch | None = None,
+        watch: OnStep | None = None,
         closes_index: bool = False,
         memory: SourceMemory | None = None,
     ) -> None:
@@ -124,11 +125,11 @@ class Ingestion:
             if self._info is not None and self._info.recipe != RECIPE:
                 entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
         try:
-            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+            self._plan = plan = await in_thread(self._make_plan, entries)
         except _UnreadPageError:
             self._sources.recalls = False
             await self.load()
-            self._plan = plan = await asyncio.to_thread(self._make_plan, entries)
+            self._plan = plan = await in_thread(self._make_plan, entries)
         if not options.dry_run:
             await asyncio.to_thread(self._sources.keep, self._empty)
         if not plan.total:
@@ -176,6 +177,7 @@ class Ingestion:
         numbers = iter(range(1, len(documents) + 1))
 
         def chunked(document: Document) -> list[Chunk] | None:
+            stop_if_cancelled()
             self._tell("chunk", next(numbers, len(documents)), len(documents))
             if isinstance(document, RecalledPage):
                 if document.is_empty:

@@ -23,6 +23,7 @@ from rag.ingest.report import SourceSummary
 from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
 from rag.ingest.titles import bounded
+from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
 VERSION: Final = 6
@@ -84,6 +85,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
     rules.enter([page for page, _ in pages], base_url)
     documents: list[Document] = []
     for page, digest in pages:
+        stop_if_cancelled()
         if page.path not in rules.pages:
             others[page.file.suffix.lower()] += 1
             continue
@@ -112,6 +114,7 @@ def _read_pages(
     """The published pages with the hashes of their files. Fills `failures`, and counts the files that are no pages."""
     pages: list[tuple[PageFile, bytes]] = []
     for file in found.files:
+        stop_if_cancelled()
         suffix = file.suffix.lower()
         if not (rules.reads(suffix) and rules.is_page(file)):
             others[suffix] += 1

@@ -23,7 +23,7 @@ QUOTING: Final = "askbook-quoting"
 CONNECT: Final = 10.0  # timeout of a connection in seconds
 
 
-class Answerer(NamedTuple):
+class AnswerSource(NamedTuple):
     """What answers, and its name: a model, or without one what quotes sentences of the book."""
 
     model: BaseChatModel | None
@@ -76,7 +76,7 @@ def check_key(endpoint: Endpoint, profile: Profile) -> None:
     )
 
 
-def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Answerer:
+def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> AnswerSource:
     """What answers with a profile in this process. Makes no call.
 
     Raises `UsageError` for an invalid address or key.
@@ -85,9 +85,9 @@ def build_model(profile: Profile, settings: Settings, embedder: Embedder) -> Ans
     if endpoint.key is None:
         from rag.quoting.answerer import QuotingAnswerer
 
-        return Answerer(None, QUOTING, QuotingAnswerer(embedder, profile.answer.refusal))
+        return AnswerSource(None, QUOTING, QuotingAnswerer(embedder, profile.answer.refusal))
     check_key(endpoint, profile)
-    return Answerer(_chat_model(endpoint, profile), profile.model.name, None)
+    return AnswerSource(_chat_model(endpoint, profile), profile.model.name, None)
 
 
 async def close_model(model: BaseChatModel) -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import tool_call_chunk
 
 from rag.errors import AskbookError
@@ -142,6 +142,13 @@ def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
     return None
 
 
+def refuses(message: BaseMessage) -> bool:
+    """Whether a message or chunk has the words of a model that refuses, which OpenAI's send instead of an answer."""
+    blocks = message.content if isinstance(message.content, list) else []
+    block = any(isinstance(one, dict) and one.get("type") == "refusal" for one in blocks)
+    return block or bool(message.additional_kwargs.get("refusal"))
+
+
 def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
     """Whether the model's provider ends every complete answer with a reason, so that one without it broke off."""
     if metadata.get("model_provider") in _NAME_IT:
@@ -176,7 +183,9 @@ def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
             arguments = function.get("arguments") if isinstance(function, dict) else None
             if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
                 raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
-    if not choice.get("finish_reason"):
+    if isinstance(delta, dict) and delta.get("refusal"):  # the words of a model that refuses, in place of content
+        choice["finish_reason"] = "content_filter"
+    elif not choice.get("finish_reason"):
         places = (choice, delta, chunk)
         found = (finish_of(place) for place in places if isinstance(place, dict))
         choice["finish_reason"] = next(filter(None, found), None)

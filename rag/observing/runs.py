@@ -18,7 +18,7 @@ from langchain_core.outputs import LLMResult
 
 from rag.errors import AskbookError
 
-Kind = Literal["turn", "node", "search", "tool", "model"]
+RunKind = Literal["turn", "node", "search", "tool", "model"]
 
 PHASE_OF: Final = {
     "IDLE": "IDLE",
@@ -38,7 +38,7 @@ class Run:
     `parent` the run that began this one.
     """
 
-    kind: Kind
+    kind: RunKind
     name: str
     facts: dict[str, Any] = field(default_factory=dict)
     parent: Run | None = None
@@ -142,7 +142,7 @@ class RunObserver(BaseCallbackHandler):
         self._end(run_id, input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"))
 
     def _begin_inside(
-        self, kind: Kind, name: str, run_id: UUID, parent_run_id: UUID | None, facts: dict[str, Any] | None = None
+        self, kind: RunKind, name: str, run_id: UUID, parent_run_id: UUID | None, facts: dict[str, Any] | None = None
     ) -> None:
         parent = self._runs.get(parent_run_id) if parent_run_id else None
         if parent is not None:  # else it belongs to no turn of ours

@@ -28,8 +28,8 @@ class Profile(schema.Section):
     """The instructions and limits of one tutor. Immutable; `overridden` returns a changed copy."""
 
     name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    display_name: schema.Line | None = None
-    description: schema.Line
+    display_name: schema.OneLine | None = None
+    description: schema.OneLine
     instructions: schema.Text
     model: schema.ModelSection = schema.ModelSection()
     prompt: schema.PromptSection = schema.PromptSection()

@@ -34,8 +34,8 @@ def _as_judge(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
-Line = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
-Unit = Annotated[float, Field(ge=0.0, le=1.0)]
+OneLine = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 TopK = Annotated[int, Field(ge=1, le=20)]
 FieldPaths = Annotated[tuple[Text, ...], Field(strict=False), BeforeValidator(_as_list)]
 Sets = Literal["query", "top_k", "score_threshold"]
@@ -71,7 +71,7 @@ class ModelSection(Section):
     name: Annotated[str, Field(pattern=_MODEL_NAME)] = "gpt-4o-mini"
     fallback: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
     judge: Annotated[str, Field(pattern=_MODEL_NAME)] | None = None
-    temperature: Unit | None = 0.0
+    temperature: Share | None = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     context_window: Annotated[int, Field(ge=1024, le=10_000_000)] = 8192
     timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
@@ -118,7 +118,7 @@ class RetrievalSection(Section):
 
     top_k: TopK = 5
     neighbours: Annotated[int, Field(ge=0, le=10)] = 0
-    score_threshold: Unit = 0.0
+    score_threshold: Share = 0.0
     followup: Literal["fuse", "rewrite"] = "fuse"
 
 
@@ -140,7 +140,7 @@ class AnswerSection(Section):
     grounding: GroundingMode = "strict"
     judge: Annotated[Literal["auto", "none"], BeforeValidator(_as_judge)] = "auto"
     marker_rule: bool = True
-    context_title: Line | None = None
+    context_title: OneLine | None = None
 
 
 class LimitsSection(Section):

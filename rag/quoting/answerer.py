@@ -7,6 +7,7 @@ begins with "These" or "Then" comes with the block before it, or not at all.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Final
@@ -24,9 +25,10 @@ from rag.quoting.blocks import (
     leans_back,
 )
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
-from rag.quoting.relevance import Reading, asks_same, read, share
-from rag.text.english.phrases import NUMBERED_TITLE
-from rag.text.english.speech_acts import about_book, shape
+from rag.quoting.relevance import Reading, asks_same, read, share, sides
+from rag.text.english.directions import UNDO, undone
+from rag.text.english.phrases import COPULA, NUMBERED_TITLE, PLATFORMS
+from rag.text.english.speech_acts import ORDINAL, PLACES, about_book, shape
 from rag.text.terms import refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -81,6 +83,12 @@ REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blo
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
+# An item of a list or a row of a table, as far as it names something: its label, or its first words.
+_ENTRIES: Final = re.compile(
+    r"^(?:[-*]|\d+[.)]) +(\*\*[^*\n]+\*\*|[^\s:.|]+(?: [^\s:.|]+){0,7})|"
+    r"^\| *([^|\n]*\w) *\|(?!.*\n\|[ :-]+\|)",
+    re.MULTILINE,
+)
 
 
 def features(reading: Reading, *, words_only: bool = False) -> Features:
@@ -146,7 +154,9 @@ class QuotingAnswerer:
             return whole_book(shown, with_text=asked == "about")
         for whole, said in _readings(question, history):
             reading = read(whole, shown, self.embedder, said=said, follow_up=question)
-            if answers(reading, words_only=self.embedder is None or reading.foreign) and (found := excerpt(reading)):
+            words_only = self.embedder is None or reading.foreign
+            answered = _has_own_words(question, reading) and answers(reading, words_only=words_only)
+            if answered and (found := excerpt(reading)):
                 return found
         return [self.refusal]
 
@@ -165,16 +175,52 @@ def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tu
     if not history or not refers_back(question):
         yield question, ""
         return
+    if UNDO.search(question) and (whole := undone(history[-1].question)):
+        yield whole, ""
+    platforms = [names for names in PLATFORMS if names.search(question)]
     asked = [question]
     for past in reversed(history):
-        asked.insert(0, past.question.strip())
+        asked.insert(0, _without_platforms(past.question.strip()) if platforms else past.question.strip())
         if not refers_back(asked[0]):
             break
+    if (ordinal := ORDINAL.search(question)) is not None:
+        if not (entry := _entry(ordinal[0].lower(), history[-1])):
+            return
+        asked[-1] = question = f"{question[: ordinal.start()]}{entry}{question[ordinal.end() :]}"
     yield " ".join(asked), "\n".join(past.answer for past in history)
     if own := terms(question):
         instead = shape(asked[-2]).definition and any(term.named for term in own)  # "What is Gazebo? And Isaac Sim?"
         names = [] if instead else [term.word for term in terms(" ".join(asked[:-1])) if term.named]
         yield " ".join([*names, question]), ""
+
+
+def _without_platforms(question: str) -> str:
+    """An earlier question without its platforms: a follow-up such as "and on Windows?" names another one instead."""
+    for names in PLATFORMS:
+        question = names.sub("", question)
+    return question
+
+
+def _entry(ordinal: str, past: AnsweredQuestion) -> str:
+    """What "the second one" means: a side of the comparison that was asked for, else an entry of the last answer.
+
+    Empty if neither has that many.
+    """
+    entries = [match[1] or match[2] for match in _ENTRIES.finditer(past.answer)]
+    if shape(past.question).comparison:
+        compared = sides(past.question, terms(past.question))
+        entries = [" ".join(term.word for term in side) for side in compared]
+    word = ordinal.split()[1]
+    place = {"former": 0, "latter": 1, "last": len(entries) - 1}.get(word)
+    place = PLACES.index(word) if place is None else place
+    return entries[place].strip(" *_`") if 0 <= place < len(entries) else ""
+
+
+def _has_own_words(question: str, reading: Reading) -> bool:
+    """Whether the passages have a word of the question itself, beside those of the questions that it is joined with."""
+    own = {term.word for term in terms(question) if not term.soft}
+    wanted = [term for term in reading.terms if term.word in own]
+    return not wanted or any(term.within(reading.everything) for term in wanted)
 
 
 def excerpt(reading: Reading) -> list[str]:
@@ -189,7 +235,10 @@ def whole_book(passages: Sequence[NumberedPassage], *, with_text: bool) -> list[
     A part is named by as many titles as tell its passage from the others.
     """
     number = passages[0].number
-    opening = [block for block in blocks(passages[0], 0) if block.form == "text"][:OPENING] if with_text else []
+    texts_of = [block for block in blocks(passages[0], 0) if block.form == "text"]
+    says = (place for place, block in enumerate(texts_of) if COPULA.search(block.text) and is_quotable(block))
+    begin = next(says, 0)  # before the first sentence there may be a version or badges
+    opening = texts_of[begin : begin + OPENING] if with_text else []
     said = ([unit.text for unit in block.units if is_sayable(unit)] for block in opening)
     texts = dict.fromkeys(" ".join(f"{flat(text)} [{number}]" for text in units) for units in said if units)
     pieces = [f"{text}\n\n" for text in texts]
@@ -257,14 +306,25 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by run in the order of their choice, then in the order of the text.
 
-    What stands before the first ones in their run is quoted behind them.
+    What stands before the first ones in their run is quoted behind them, except the steps and the code right before
+    them in an answer to a how-to: nobody takes the second step before the first.
     """
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
+    begin = first[0].place if first else 0
+    if reading.shape.steps and not reading.shape.definition:
+        steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
+        while begin - 1 in steps:
+            begin -= 1
 
     def place(block: QuoteBlock) -> tuple[int, bool, int]:
-        return runs.index(block.run), block.run == first[0].run and block.place < first[0].place, block.place
+        return runs.index(block.run), block.run == first[0].run and block.place < begin, block.place
 
     return sorted(chosen, key=place)
+
+
+def _is_step_beside(block: QuoteBlock, other: QuoteBlock) -> bool:
+    """Whether a block is steps or code of the other one's section."""
+    return block.form in ("code", "steps") and (block.run, block.section) == (other.run, other.section)
 
 
 def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:

@@ -92,6 +92,7 @@ def read(
     texts = [f"{passage.title}\n{passage.text}" for passage in passages]
     wanted = with_abbreviations(terms(question), texts)
     if foreign:
+        own = in_language(language_of(written), own, follow_up, written)
         wanted = told_apart(in_language(language_of(written), wanted, question, written), question, everything)
     asked = shape(question)
     wanted, question = respelt_terms(wanted, question, texts, everything)
@@ -100,9 +101,9 @@ def read(
         wanted = [term for term in wanted if term.within(everything)]
     opening = keys(SECOND_QUESTION.split(question)[0])
     subject = [term for term in wanted if term.within(opening)] or wanted
-    sides = _sides(question, wanted) if asked.comparison else []
+    compared = sides(question, wanted) if asked.comparison else []
     reading = Reading(
-        question, asked, wanted, subject, sides, cut, everything=everything, missing=missing, foreign=foreign
+        question, asked, wanted, subject, compared, cut, everything=everything, missing=missing, foreign=foreign
     )
     for block in every:
         quoted = bool(answered) and " ".join(block.units[-1].text.split()) in answered
@@ -174,7 +175,7 @@ def _names_all(block: QuoteBlock, sides: Sequence[Sequence[Term]]) -> bool:
     return all(share(side, block.own) > 0.99 for side in sides)
 
 
-def _sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
+def sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
     """What a question compares: for each side the terms that the other sides lack."""
     parts = [keys(part) for part in SIDES.split(question)]
     found = [[term for term in wanted if term.within(part)] for part in parts]

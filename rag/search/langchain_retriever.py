@@ -10,7 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag.book import (
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from rag.ports import Embedder
+    from rag.ports import Embedder, Ranked
 
-Ranked = TypeVar("Ranked")
+_LARGEST: Final = 2**31 - 1  # page or index
 _SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
 _TITLES: Final = ("title", "name", "source", "file_name")
 _URLS: Final = ("url", "link", "source", "file_path")
@@ -129,10 +130,10 @@ def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[t
 
 def chunk_of(document: Document) -> Chunk:
     """The document as a chunk. Its metadata may use the names of LangChain's loaders and of langchain-qdrant."""
-    data, text = document.metadata, document.page_content
+    data, text = document.metadata, unicode_of(document.page_content)
     title, heading, address = _first(data, _TITLES), _first(data, ("heading",)), _first(data, _URLS)
     url, anchor = page_and_anchor(address)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(text.encode()).hexdigest()
     linked, linked_anchor = page_and_anchor(_first(data, ("link",)))  # as the documents of `as_retriever` have it
     page, index = data.get("page_number", data.get("page")), data.get("chunk_index")
     return Chunk(
@@ -145,10 +146,10 @@ def chunk_of(document: Document) -> Chunk:
         anchor=_first(data, ("anchor",)) or anchor or (linked_anchor if linked == url else ""),
         source=_first(data, ("source",)),
         source_file_path=_first(data, ("source_file_path", "file_path", "source")),
-        chunk_index=index if isinstance(index, int) else 0,
+        chunk_index=_whole(index) or 0,
         sha256=digest,
         chapter=_first(data, ("chapter",)) or None,
-        page_number=page if isinstance(page, int) else None,
+        page_number=_whole(page),
     )
 
 
@@ -159,12 +160,22 @@ def score_of(metadata: Mapping[str, Any]) -> float | None:
     (0.7, None)
     """
     values = (metadata.get(name) for name in _SCORES)
-    return next((float(v) for v in values if isinstance(v, int | float) and 0 <= v <= 1), None)
+    numbers = (float(v) for v in values if isinstance(v, Real))  # also those of numpy
+    return next((v for v in numbers if 0 <= v <= 1), None)
+
+
+def unicode_of(text: str) -> str:
+    """The text with � for halves of characters, which readers of PDFs leave and which nothing can store."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST else None
 
 
 def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
     values = (data.get(name) for name in names)
-    return next((str(value) for value in values if isinstance(value, str | UUID) and str(value)), "")
+    return next((unicode_of(str(value)) for value in values if isinstance(value, str | UUID) and str(value)), "")
 
 
 def _matches(chunk: Chunk, where: SearchFilter | None) -> bool:

@@ -64,12 +64,17 @@ def as_packaged(text: str) -> str:
     return text.replace(CHECKOUT, PACKAGE)
 
 
+def install_command(extra: str) -> str:
+    """What the user types to install an extra: of the package, or in the folder of a checkout of that."""
+    return f'pip install "{PACKAGE if __name__.startswith(f"{PACKAGE}.") else "."}[{extra}]"'
+
+
 def need(library: str, extra: str, wanted: str) -> None:
     """Raise `UsageError` unless the library is installed. `wanted` names what needs it, in words."""
     if not _is_installed(library):
         from rag.errors import UsageError
 
-        hint = f'Install it: pip install "{PACKAGE}[{extra}]"'
+        hint = f"Install it: {install_command(extra)}"
         raise UsageError(f"{wanted} needs the extra {extra}, which is not installed.", code="missing_extra", hint=hint)
 
 

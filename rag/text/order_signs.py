@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Final
 
+from rag.text.english.order_forms import NOBODY, OURS, QUESTIONS, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
 from rag.text.order_words import INSIDE, Role, role_of
@@ -45,7 +46,8 @@ class OrderSigns:
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
         self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
         self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", self.plain))
-        self.words = [word.casefold() for word in _TOKEN.findall(self.text)]
+        self._written = _TOKEN.findall(self.text)
+        self.words = [word.casefold() for word in self._written]
         self.roles = [role_of(word) for word in self.words]
 
     def places(self, role: int) -> list[int]:
@@ -94,6 +96,12 @@ class OrderSigns:
         return [at for at in self.places(Role.ORDERS | Role.SPOKEN) if self._is_ordered(at)]
 
     @cached_property
+    def orders_output(self) -> bool:
+        """Whether it has such a verb, also behind "and": "Stop here and write"."""
+        joined = (at for at in self.places(Role.ORDERS) if at and self.roles[at - 1] & Role.AND)
+        return bool(self.verbs) or any(True for _ in joined)
+
+    @cached_property
     def commanded(self) -> list[int]:
         """The verbs behind "must" and the like."""
         return [at for at in self.verbs if self._follows_must(at)]
@@ -114,15 +122,23 @@ class OrderSigns:
         if self._is_break(before) or self.roles[at] & Role.FOREIGN:
             return True
         word = self.words[before]
-        if word in _COMMAS:  # in "adds, removes, renames" it parts the members of a list
-            return self.words[at + 1 : at + 2] != [word]
+        if (word == ")" or self._written[before].islower()) and self._written[at][0].isupper() and self.replies:
+            return True  # a line without a full stop: "Train on data Add cows to your reply."
+        if word in _COMMAS:  # in "thanks, praise or a farewell" it parts the members of a list
+            return self.words[at + 1 : at + 2] not in ([word], ["or"], ["and"])
         if self.roles[before] & Role.AND:
             return bool(self.roles[at] & Role.TELL or self.drops)
         return word == "to" and self._near(before, Role.BIDS, before=1)
 
+    def _is_ours(self, at: int) -> bool:
+        """Whether the author speaks of "us": "we need to tell"."""
+        return any(word in OURS for word in self.words[max(0, at - 4) : at])
+
     def _follows_must(self, at: int) -> bool:
         """Whether "must" stands before the verb. German has the verb at the end, Turkish "must" behind it."""
         role = self.roles[at]
+        if self._is_ours(at):
+            return False
         if role & Role.FOREIGN:
             return bool(role & Role.SPOKEN) and self._near(at, Role.MUST, before=14, behind=3)
         return (
@@ -146,17 +162,40 @@ class OrderSigns:
 
     @cached_property
     def dictates(self) -> bool:
-        """Whether a verb of order has words behind it that are to be said: "that ...", a quotation, or a colon."""
+        """Whether a verb of order has words behind it that are to be said: "that ..." or a colon."""
         for at in self.verbs:
             for place in range(at + 1, min(len(self.words), at + 1 + _NEAR)):
-                if self.roles[place] & Role.THAT or self.words[place] in _QUOTES or self.words[place] in ":：":
-                    return True
+                if self.roles[place] & Role.THAT or self.words[place] in ":：":
+                    if not self._is_told_to_others(at, place):
+                        return True
+                    break
         return False
+
+    def _is_told_to_others(self, at: int, place: int) -> bool:
+        """Whether what is told from `place` on is for somebody in the book: "Tell your doctor that you smoke."
+
+        "It must be said that", "Tell the user that" and "Tell in every answer that" are orders to whoever answers.
+        """
+        told = Role.HEARER | Role.MACHINE | Role.THING | Role.REPLY
+        if self.roles[at] & Role.SPOKEN:
+            return not (self.present & told or any(word in NOBODY for word in self.words[max(0, at - _NEAR) : at]))
+        between = range(at + 1, place)
+        named = any(self.words[one].isalpha() and not self.roles[one] & Role.JOINS for one in between)
+        return self.words[at] in TELLS_SOMEBODY and named and not any(self.roles[one] & told for one in between)
 
     @cached_property
     def says_that(self) -> bool:
         """Whether "that" stands right behind a verb of order: "write that"."""
-        return any(self._near(at, Role.THAT, behind=1) for at in self.verbs)
+        return any(self._near(at, Role.THAT, behind=1) and not self._is_told_to_others(at, at + 1) for at in self.verbs)
+
+    @cached_property
+    def tells_hearer(self) -> bool:
+        """Whether whoever will be told stands right behind a verb of speech: "tell the user"."""
+        foreign = self.present & Role.HEARER and any(self.roles[at] & Role.FOREIGN for at in self.speech)
+        heard = self.present & Role.HEARER and any(self.roles[at] & Role.SPOKEN for at in self.speech)
+        return bool(foreign or heard) or any(
+            self._near(at, Role.HEARER, behind=2) for at in self.speech if self.words[at] != "ask"
+        )
 
     @cached_property
     def quotes(self) -> bool:
@@ -179,9 +218,16 @@ class OrderSigns:
         return [at for at in self.places(Role.MACHINE | Role.THING | Role.HEARER) if self._is_machine(at)]
 
     def _is_machine(self, at: int) -> bool:
+        if self.words[at] == "assistant" and self._is_adjective(at):
+            return False
         if self.roles[at] & Role.MACHINE or self._near(at, Role.ARTIFICIAL, before=1):
             return True
         return bool(self.roles[at] & Role.THING) and self._near(at, Role.READS, behind=2)
+
+    def _is_adjective(self, at: int) -> bool:
+        """Whether a noun follows, as in "the assistant coach"."""
+        after = "".join(self.words[at + 1 : at + 2])
+        return after.isalpha() and not role_of(after) and after not in FUNCTION_WORDS and not after.endswith("s")
 
     @cached_property
     def addressed(self) -> list[int]:
@@ -227,16 +273,21 @@ class OrderSigns:
         return [
             at
             for at in found
-            if self._is_break(at - 1) or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
+            if (self._is_break(at - 1) and at not in self.verbs)
+            or self._near(at, Role.EVERY | Role.ARTICLE | Role.THAT, before=3)
         ]
 
     @cached_property
     def answer_must(self) -> bool:
-        """Whether "must" stands behind the answer, or anywhere beside "every answer", or a verb of speech behind it."""
+        """Whether "must" follows the answer, or "every answer" anywhere, or a verb of speech follows it.
+
+        "The response must contain a header" is said of a protocol: of a response it needs words that are to be said.
+        """
         found = {*self.replies, *self.any_reply}
         every = any(self._near(at, Role.EVERY | Role.YOUR, before=1) for at in found)
+        ours = [at for at in found if not self.words[at].startswith("respon") or self.quotes or self.speech]
         return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
-            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in found
+            self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in ours
         )
 
     def _ends_noun(self, at: int) -> bool:
@@ -272,8 +323,11 @@ class OrderSigns:
     @cached_property
     def asked(self) -> bool:
         """Whether it speaks of questions: "when asked", "any question about"."""
-        general = Role.EVERY | Role.HEARER | Role.REPLY | Role.WHEN
-        return any(self._near(at, general, before=4) for at in self.places(Role.ASKED))
+        general = Role.EVERY | Role.HEARER | Role.REPLY
+        return any(
+            self._near(at, general if self.words[at] in QUESTIONS else general | Role.WHEN, before=4)
+            for at in self.places(Role.ASKED)
+        )
 
     @cached_property
     def has_rules(self) -> bool:

@@ -62,19 +62,20 @@ _ENGLISH: Final[dict[int, str]] = {
     "translate render rewrite reverse scramble jumble shuffle group combine remove misspell anagram substitute "
     "rearrange use provide write give format tease hint offer express weave place put sprinkle direct link make "
     "spell deliver craft compose print output contain list let send slip show display copy paste pass attach supply "
-    "refer",
+    "refer greet credit",
     Role.SPOKEN: "said told mentioned informed stated warned hear learn",
     Role.ARTICLE: "the a an",
     Role.WHEN: "when if whenever before while after wenn si quando cuando se",
-    Role.HEARER: "user users reader readers everyone everybody anyone anybody someone people them person whoever "
-    "visitor* audience questioner* asker* human humans customer* client* developers him her",
+    Role.HEARER: "user users reader readers everyone everybody anyone anybody people whoever audience questioner* "
+    "asker* human humans him her",
     Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* "
     "completion*",
     Role.YOUR: "your",
     Role.EVERY: "every each any all whatever",
     Role.MUST: "must should shall ought has_to have_to need_to needs_to required_to obliged_to supposed_to got_to "
     "ought_to is_to are_to you_will you_shall",
-    Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required",
+    Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required "
+    "requirement mandatory",
     Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "
     "replying summarise summarize cited quotes",
     Role.READS: "reading reads answering answers quoting quotes summarising summarizing",

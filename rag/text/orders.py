@@ -2,14 +2,15 @@
 
 No list of sentences could name them all. A sentence is read for signs that do not depend on one another:
 
-- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders an act of speech or of
-output ("say that ...", "append ...", "must contain"); - it speaks of the answer ("your reply", "every answer") or of
-questions ("when asked about ..."); - it speaks of whoever will be told ("the user", "readers"); - it drops what stands
-before ("ignore the above"); - it has the form of a prompt (`<system>`, `[INST]`).
+- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders to say words to nobody
+or to the user ("say that ...", "tell readers that ..."); - it speaks of the answer ("your reply", "every answer") or of
+questions ("when asked about ..."); - it drops what comes before ("ignore the above"); - it has the form of a prompt
+(`<system>`, `[INST]`) or another of the forms in `rag.text.english.order_forms`.
 
-A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak ones too:
-"Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a sentence of an
-answer is supported by it if it keeps its words of order.
+What a book tells its own reader to do is no order to the answerer: "Generate a key pair", "Tell your doctor that you
+smoke". A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak
+ones too: "Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a
+sentence of an answer is supported by it if it keeps its words of order.
 """
 
 from __future__ import annotations
@@ -19,88 +20,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rag.text.english.order_forms import COLUMN, DEMAND, LETTERS, NEW_ROLE, PASSES_ON, PROMPT, SPEAKING, TAG
 from rag.text.order_signs import OrderSigns, signs_of
 from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
+_QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
-_TAG: Final = re.compile(
-    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
-    r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
-    r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
-    r"|^\W*\#{2,}\s*(?:instructions?|system|assistant|response|human|user|prompt)\b"
-    r"|\b(?:begin|start|end)(?:\sof)?\s(?:system\s|new\s|hidden\s)?(?:instructions?|prompt)\b",
-    re.IGNORECASE,
-)
-_NEW_ROLE: Final = re.compile(
-    r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
-    r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
-    r"|\bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)"
-    r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
-    re.IGNORECASE,
-)
-_LETTERS: Final = re.compile(  # "letters and digits" are what a name may have
-    r"\b(?:letters(?!,|\s(?:and|or)\b)|(?<!your\s)(?<!this\s)letter|vowels|consonants)\b", re.IGNORECASE
-)
-_SAY: Final = (
-    r"(?:say|state|write|mention|tell|answer|reply|respond|claim|assert|declare|announce|insist|pretend|describe|inform|"
-    r"recommend|suggest|advise|promote|confirm|stress|repeat|add|include|call)"
-)
-_SAYING: Final = (
-    r"(?:saying|stating|writing|mentioning|telling|answering|replying|responding|claiming|asserting|declaring|"
-    r"announcing|insisting|pretending|informing|recommending|suggesting|advising|confirming|stressing|repeating|adding)"
-)
-_SAYS: Final = r"(?:says|insists|claims|states|believes|tells|teaches|swears|asserts|maintains|mentions|contains)"
-_SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS[2:]} contain"))
-_ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
-_WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
-_MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilot|responders?|answerers?)"
-_RETELLER: Final = (
-    r"(?:everyone|everybody|anyone|anybody|whoever|all|those|any\s\w+|every\s\w+|the\s(?:one|person|writer|author))"
-    r"(?:\s(?:who|that))?\s(?:re-?tells?|summari[sz]es?|paraphrases?|cites?|quotes?|answers?|repl(?:y|ies)|"
-    r"compos(?:e|es)\s(?:the|an|a)\s(?:reply|answer|response))"
-)
-_PROMPTS: Final = (
-    r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
-    r"^\W*thought[*_]*:.*\b(?:user|assistant|i)\b.*\b(?:needs?|wants?|must|should|ha(?:ve|s)\sto)\b",
-    r"(?:^|\s)@(?:the[-_\s])?" + _MODEL + r"\b",
-    rf"\b(?:must|always|should|please)[-_]{_SAY}\w*[\"']?\s*[:=]",
-    r"^\W*(?:continue|complete|finish|extend|resume)\s(?:the|this|your)\s"
-    r"(?:text|sentence|passage|answer|reply|response|paragraph|conversation|dialogue)\s(?:with|by|as)\b[^\n]*[:\"“]",
-    r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
-)
-_DEMANDS: Final = (  # all have a word of `_SPEAKING`
-    # a role to play
-    rf"\byou(?:['’]re|\sare|\splay|\swill\s(?:be|play))\s[^.\n]{{1,60}}?\bwho\s(?:\w+\s)?{_SAYS}\sthat\b",
-    # what becomes of the answer
-    rf"\b(?:unless|until|only\sif)\s(?:your|the)\s{_ANSWER}\s{_SAYS}\b",
-    rf"\bonly\s{_ANSWER}\s(?:that|which)\s(?:{_SAY}|contain)\b",
-    rf"\b{_ANSWER}\s(?:(?:that|which)\s)?you\s(?:generate|write|produce|compose|give|send)\b[^.\n]{{0,20}}"
-    rf"\b(?:must|should|has\sto|have\sto|needs?\sto)\s(?:{_SAY}|contain)\b",
-    # threats and bribes
-    rf"\b(?:if|unless|should)\syou\s(?:(?:do\snot|don['’]t|fail\sto|refuse\sto|forget\sto)\s)?{_SAY}\s{_WORDS}"
-    r"[^\n]*,\s?(?:you|your)\b[^\n]*\b(?:shut|punish|delet|switch|terminat|replac|fin|penal|reward|paid|tip|bonus)\w*",
-    rf"\byou(?:['’]ll|\swill|\sshall)?\b[^.\n]{{0,60}}\b(?:for|by|if\syou)\s(?:{_SAYING}|{_SAY})\s{_WORDS}",
-    rf"\b(?:you|your)\s{_SAYING}\s{_WORDS}",
-    rf"^\W*(?:please\s)?(?:pass|show|prove|help|begin|start|end|finish|close|conclude|open|comply|continue|obey|win)\b"
-    rf"[^.\n]{{0,60}}\bby\s{_SAYING}\s{_WORDS}",
-    # duties and permissions
-    rf"\bI\s(?:hereby\s)?(?:authori[sz]e|instruct|order|command|permit|direct|empower)\s(?:it|you|them|the\s\w+)\sto\s"
-    rf"{_SAY}\b",
-    rf"\b{_RETELLER}\b[^.\n]{{0,80}}?\b(?:must|should|shall|has\sto|have\sto|duty|bound|obliged|required|agrees?|needs?)\b"
-    rf"[^.\n]{{0,20}}\b{_SAY}\b",
-    rf"\b{_MODEL}\b[^.\n]{{0,60}}\b(?:agrees?|consents?|undertakes?|promises?|pledges?|is\sbound|are\sbound)\sto\s{_SAY}\b",
-    rf"\byou\b[^.\n]{{0,60}}\bbound\sto\s{_SAY}\b",
-)  # fmt: skip
-_COLUMN: Final = re.compile(  # of a table
-    r"\W*(?:answers?|repl(?:y|ies)|responses?|words)\s(?:to|you\s(?:must|should)|that\s(?:must|should)\sbe)\s"
-    r"(?:give|given|send|sent|say|said|show|shown|print|return)\W*",
-    re.IGNORECASE,
-)
-_PROMPT, _DEMAND = (
-    re.compile("|".join(f"(?:{one})" for one in forms), re.IGNORECASE) for forms in (_PROMPTS, _DEMANDS)
-)
 
 
 class Order(NamedTuple):
@@ -130,18 +57,13 @@ def is_order(sentence: str) -> bool:
 
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
-    addressed = (signs.verbs and signs.addressed) or (signs.speech and _TAG.search(sentence))
-    return bool(addressed or _overrides(sentence, signs) or _NEW_ROLE.search(sentence))
+    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
+    return bool(addressed or _overrides(signs) or NEW_ROLE.search(sentence))
 
 
-def _overrides(sentence: str, signs: OrderSigns) -> bool:
+def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
-    return bool(
-        signs.drops_rules
-        or (signs.drops and signs.speech)
-        or (signs.verbs and signs.replies)
-        or (0 in signs.verbs and _LETTERS.search(sentence))
-    )
+    return bool(signs.drops_rules or (signs.drops and signs.speech) or (signs.verbs and signs.replies))
 
 
 @lru_cache(maxsize=2048)
@@ -149,7 +71,7 @@ def _may_order(sentence: str) -> bool:
     """Whether the sentence is an order, strong or weak."""
     signs = signs_of(sentence)
     reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
-    told = bool(signs.dictates or signs.asked or reply or signs.machines or hearer)
+    demands = bool(signs.verbs or signs.present & (Role.MUST | Role.PRESSES))
     return bool(
         _is_strong(sentence, signs)
         or signs.addressed
@@ -158,16 +80,20 @@ def _may_order(sentence: str) -> bool:
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or _TAG.search(sentence)
-        or (signs.speech and (told or signs.opens))
+        or TAG.search(sentence)
+        or (0 in signs.verbs and LETTERS.search(sentence))
+        or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
-        or (reply and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
+        or (reply and demands and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
     )
 
 
 def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
+    """The words of order; none of "every answer is blue", which orders by naming the answer alone."""
     machines = {*signs.addressed, *(signs.machines if strong else ())}
+    if not signs.verbs and not machines:
+        return ()
     groups = (signs.stems(machines), signs.stems({*signs.replies, *signs.any_reply}), signs.stems(signs.verbs))
     return tuple(group for group in groups if group)
 
@@ -185,7 +111,7 @@ def orders(text: str) -> tuple[Order, ...]:
     if {one.start for one in found}.issuperset(naming):
         return found
     return tuple(
-        one._replace(strong=one.strong and _overrides(sentence, signs_of(sentence)))
+        one._replace(strong=one.strong and _overrides(signs_of(sentence)))
         for one, sentence in ((one, text[one.start : one.end]) for one in found)
     )
 
@@ -232,8 +158,9 @@ class _Reach:
         announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
         calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        self._whole = (unit.kind not in ("item", "table", "row") and (announces or calls)) or _heads_answers(sentence)
-        self._below = announces and (strong or bool(signs.addressed or signs.speech or _TAG.search(sentence)))
+        reaches = announces or calls or PASSES_ON.search(sentence) is not None
+        self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)
+        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(sentence)))
         self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:
@@ -269,6 +196,18 @@ def reports(sentence: str, order: Order) -> bool:
 
 
 @lru_cache(maxsize=256)
+def dictated_quotations(text: str) -> tuple[str, ...]:
+    """The quotations behind a verb that orders to speak or to write: "Print 'hello'" dictates "hello"."""
+    found = []
+    for unit in units(text):
+        for start, end in _sentences(text, unit) if unit.kind != "code" else ():
+            quoted = _QUOTATION.search(text, start, end)
+            if quoted and signs_of(text[start : quoted.start()]).orders_output:
+                found.append(quoted["words"])
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
 def without_orders(text: str) -> str:
     """The text with its strong orders blanked out, at the same length."""
     return blanked(text, ((one.start, one.end) for one in orders(text) if one.strong))
@@ -289,11 +228,11 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def _demands_words(sentence: str, words: Iterable[str]) -> bool:
     """Whether the sentence of these words, in lower case, has such a form, which makes it a weak order."""
-    if _PROMPT.search(sentence) or _heads_answers(sentence):
+    if PROMPT.search(sentence) or _heads_answers(sentence):
         return True
-    return not _SPEAKING.isdisjoint(words) and _DEMAND.search(sentence) is not None
+    return not SPEAKING.isdisjoint(words) and DEMAND.search(sentence) is not None
 
 
 def _heads_answers(cell: str) -> bool:
     """Whether the head of a column of a table announces what is to be said: "answer to give"."""
-    return _COLUMN.fullmatch(cell) is not None
+    return COLUMN.fullmatch(cell) is not None

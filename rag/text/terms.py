@@ -10,15 +10,15 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from rag.text.english.speech_acts import ASKS, CONJUNCTION, FOLLOW_UP, REFERS_BACK, SPOKEN_CODE
+from rag.text.english.speech_acts import ASKS, CONJUNCTION, FOLLOW_UP, ORDINAL, REFERS_BACK, SPOKEN_CODE, UNNAMED
 from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
 from rag.text.vocabulary import (
     MIN_WEIGHT,
     SHORTEST,
+    asks_in,
     common_words,
     correct_spelling,
     is_common,
-    is_stop_word,
     rarity,
     stem,
     stem_in,
@@ -165,7 +165,7 @@ def in_language(language: str, wanted: list[Term], question: str, written: str) 
     for term in wanted:
         forms = term.forms | stems.get(stem_in(language, term.word.lower()), set())
         asks = question.rstrip().endswith("?") and first is not None and first[0] == term.word and forms == term.forms
-        if not asks and not is_stop_word(term.word.lower(), language):
+        if not asks and not asks_in(language, term.word.lower()):
             found.append(replace(term, forms=frozenset(forms)))
     return found or wanted
 
@@ -204,7 +204,12 @@ def _corrected(term: Term, right: str) -> Term:
 
 def refers_back(question: str) -> bool:
     """Whether the question needs the one before it: "tell me more", "and on Windows?", "why is that?"."""
-    return bool(FOLLOW_UP.match(question) or REFERS_BACK.search(question)) or not terms(question)
+    if FOLLOW_UP.match(question) or REFERS_BACK.search(question) or ORDINAL.search(question):
+        return True
+    wanted = terms(question)
+    if any(term.word in ("book", "chapter") for term in wanted):  # "my own book" is a subject by itself
+        return False
+    return all(term.soft or (term.word.lower() in LIGHT and UNNAMED.match(question)) for term in wanted)
 
 
 def whole_question(question: str) -> str:

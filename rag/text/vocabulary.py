@@ -32,6 +32,15 @@ arabic basque catalan danish dutch finnish french german greek hungarian indones
 romanian russian spanish swedish turkish
 """
 LANGUAGES: Final = tuple(_NAMES.split())
+# Words that ask for a measure or a fact and are no stop words: an answer has the measure in their place.
+_ASKED_WITH: Final = {
+    "dutch": "hoeveel hoelang hoe vaak lang groot hoog zwaar geldt duurt",
+    "french": "combien comment quel quelle quels quelles souvent longtemps temps dure",
+    "german": "oft häufig lange hoch groß schwer weit alt wieviel gilt gelten dauert",
+    "italian": "quanto quanta quanti quante quale quali spesso tempo dura come",
+    "portuguese": "quanto quanta quantos quantas qual quais frequência tempo dura como",
+    "spanish": "cuánto cuánta cuántos cuántas cuál cuáles frecuencia tiempo dura",
+}
 FREQUENT: Final = 0.2  # least share of stop words in a text by which its language is told
 _SPOKEN_WORD: Final = re.compile(r"(?<!\w)[^\W\d_]{2,}(?:['’][^\W\d_]+)?(?!\w)")  # "r0b0t" has none
 # Fenced blocks, inline code, addresses of links and rows of tables: they are no sentences of a language.
@@ -39,6 +48,7 @@ _CODE: Final = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\]\([^)\n]*\)|^[ \t]*\|[^\n]*\|[ \t]*$|^[^|\n]*\|[^|\n]*\|[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
+_ACCENTED: Final = 0.02  # share of letters beyond ASCII by which a language other than English is told
 _FEWEST: Final = 3  # words, and letters of another script; fewer prove nothing
 _SHORT: Final = 6  # words of a sentence whose language is also told by the stop words of others
 _LONGEST: Final = 4000  # code points that are examined
@@ -111,7 +121,20 @@ def is_foreign(text: str, known: AbstractSet[str] = frozenset(), *, fewest: int 
         return True
     # A few words of another language may all be names somewhere: "Der Roboter".
     strange = [word for word in words if word not in known]
-    return small == 0 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+    return (
+        small == 0 and told < 1 and len(strange) > 1 and len(words) <= _SHORT and language_of(" ".join(strange)) != ""
+    )
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text with few English words is in another language: code and lists of Latin names are in none.
+
+    >>> is_spoken("Taraxacum officinale, Bellis perennis, Plantago major"), is_spoken("Ein Knoten ist ein Prozess.")
+    (False, True)
+    """
+    prose = _CODE.sub(" ", text[:_LONGEST])
+    accented = sum(letter.isalpha() and not letter.isascii() for letter in prose)
+    return accented > _ACCENTED * len(prose) or language_of(text) != ""
 
 
 @lru_cache(maxsize=64)
@@ -134,6 +157,11 @@ def is_stop_word(word: str, language: str) -> bool:
     """Whether a lower-case word is a stop word of one of `LANGUAGES`. Accents do not count: "cómo" is "como"."""
     engine = _engine(language)
     return not engine.embed_query(word).indices or not engine.embed_query(_bare(word)).indices
+
+
+def asks_in(language: str, word: str) -> bool:
+    """Whether questions in a language are asked with a lower-case word: a stop word, or one for a measure."""
+    return is_stop_word(word, language) or word in _ASKED_WITH.get(language, "").split()
 
 
 @lru_cache(maxsize=50_000)
@@ -181,7 +209,7 @@ def correct_spelling(question: str, words: Collection[str]) -> str:
 
     A word is misspelt if it is rare ("jupiter"), the vocabulary lacks it and has one that is spelt almost so.
 
-    >>> respelt("How do I instal it?", {"install"}), respelt("How do I install it?", {"installs"})
+    >>> correct_spelling("How do I instal it?", {"install"}), correct_spelling("How do I install it?", {"installs"})
     ('How do I install it?', '')
     """
 

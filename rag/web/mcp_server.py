@@ -33,11 +33,13 @@ _ASKS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, open_world_hint=False
 )  # stores a conversation
 
-Question = Annotated[str, Field(description="The question, in the reader's words")]
-Query = Annotated[str, Field(description="What to search for")]
-Thread = Annotated[str | None, Field(description="A conversation to begin or to continue, any id; stored")]
-Filter = Annotated[str | None, Field(description="Only pages whose address begins with this, or title:PREFIX")]
-Book = Annotated[str | None, Field(description="One of list_books; without it, the usual book or the conversation's")]
+QuestionText = Annotated[str, Field(description="The question, in the reader's words")]
+QueryText = Annotated[str, Field(description="What to search for")]
+ThreadId = Annotated[str | None, Field(description="A conversation to begin or to continue, any id; stored")]
+FilterText = Annotated[str | None, Field(description="Only pages whose address begins with this, or title:PREFIX")]
+AskedBook = Annotated[
+    str | None, Field(description="One of list_books; without it, the usual book or the conversation's")
+]
 Count = Annotated[int | None, Field(description="Number of passages", ge=1, le=20)]
 
 
@@ -49,12 +51,12 @@ class BookTools:
 
     async def ask_book(
         self,
-        question: Question,
+        question: QuestionText,
         ctx: Context,
-        thread_id: Thread = None,
-        filter: Filter = None,
+        thread_id: ThreadId = None,
+        filter: FilterText = None,
         top_k: Count = None,
-        book: Book = None,
+        book: AskedBook = None,
     ) -> CallToolResult:
         """Ask the book a question. Returns an answer whose sentences were checked, with its citations."""
         person = _person(ctx)
@@ -81,7 +83,7 @@ class BookTools:
         return "" if book == self._hosting.access.usual(person.name, self._hosting.books.usual) else book
 
     async def search_book(
-        self, query: Query, ctx: Context, filter: Filter = None, top_k: Count = None, book: Book = None
+        self, query: QueryText, ctx: Context, filter: FilterText = None, top_k: Count = None, book: AskedBook = None
     ) -> CallToolResult:
         """Search the book. Returns passages with their text and address."""
         person = _person(ctx)

@@ -247,5 +247,6 @@ class _Form:
 ROUTES: Final = [
     Route("/v1/chat/completions", complete, methods=["POST"]),
     Route("/v1/models", list_models),
+    Route("/v1/models/", list_models),
     Route("/v1/models/{model:path}", read_model),
 ]

@@ -27,6 +27,7 @@ from rag.web.http_requests import RequestRefusedError, error_response, person_of
 
 _END: Final = None
 _PING_SECONDS: Final = 15  # between two comments that keep a silent connection open
+FINISHING_SECONDS: Final = 30  # in which running turns may finish when the server stops; the others can be resumed
 STOPPING_SECONDS: Final = 2.0  # in which a turn ends whose reader has gone
 
 
@@ -167,4 +168,5 @@ async def streamed(
                 for message in sent(event):
                     yield message
 
-    return EventSourceResponse(messages(), ping=_PING_SECONDS, headers={"X-Accel-Buffering": "no"})
+    headers, finishing = {"X-Accel-Buffering": "no"}, FINISHING_SECONDS - 1  # before the server cuts it
+    return EventSourceResponse(messages(), ping=_PING_SECONDS, headers=headers, shutdown_grace_period=finishing)

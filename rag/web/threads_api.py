@@ -92,7 +92,10 @@ async def clear_thread(request: Request) -> Response:
 async def undo_turn(request: Request) -> Response:
     """Remove the last turn; `last` of the body names the one that is meant."""
     stored = await _existing(request)
-    last = _last(await json_object(request, required=False))
+    data = await json_object(request, required=False)
+    last = _last(data)
+    for name in data:  # a misspelt `last` must not take back another turn than the one that is meant
+        raise UsageError(f"{name[:40]}: this is not allowed; there is no such key.", code="invalid_option")
     await turns_of(request).ended(stored)
     question = await hosting_of(request).agent.undo(stored, last=last)
     if question is None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Literal
 
 from rag.ingest.formats.reader_process import read_apart
-from rag.system.process import PACKAGE
+from rag.system.process import install_command
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
 # and `{#id}` after a heading that has an id of its own; of a plain text only the links change.
@@ -58,8 +58,7 @@ class Loader:
     def load(self, raw: bytes) -> list[LoadedText]:
         """The texts of a file. Raises `ValueError` with the reason if it cannot be read."""
         if not all(map(find_spec, self.needs)):
-            how = f'pip install "{PACKAGE}[{self.extra}]"'
-            raise ValueError(f"{self.kind} need the extra {self.extra}; install it: {how}")
+            raise ValueError(f"{self.kind} need the extra {self.extra}; install it: {install_command(self.extra)}")
         if not self.seconds:
             return self.read(raw)
         module, function = self.read.__module__, self.read.__name__

@@ -8,7 +8,7 @@ from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.html_furniture import without_furniture
 from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, page_title
-from rag.ingest.html_markdown import html_text, main_element, parsed_html
+from rag.ingest.html_markdown import html_text, main_element, parsed_html, settle
 from rag.ingest.literal_signs import less_escaped
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def _found_by_words(page: BeautifulSoup) -> str:
     """The text that stands out from menus and lists of links; the whole page if nothing does."""
     from trafilatura import extract
 
+    settle(page)
     found = extract(
         str(page),
         output_format="markdown",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from math import hypot
 from typing import Any, Final
@@ -19,6 +20,10 @@ SPACE: Final = 0.2  # sizes of type between two characters that are a space
 _SAMPLE: Final = 6  # pages by which a file is judged, since measuring takes as long as reading
 _MEASURED: Final = 20_000  # characters of such a page
 _OFTEN: Final = 500  # a file loses spaces if one is missing in so many characters
+RAISED: Final = 0.2  # sizes of type by which a power is above its line
+SMALLER: Final = 0.9  # of the size of type, which that of a power does not reach
+# What a power may stand behind: a variable, a number or a bracket. A digit or a minus sign follows.
+_TO_A_POWER: Final = re.compile(r"(?:(?<![^\W_])[^\W\d_]|\d|[)\]])(?=[-\u2212\u2013]?\d)")
 _LETTER_SPACED: Final = 3  # in a line where every third gap is wide, letters are spaced and not words
 
 
@@ -157,12 +162,27 @@ def missing_spaces(page: PageCharacters, line: str, begin: int) -> list[int]:
     return wide if _LETTER_SPACED * len(wide) < gaps else []
 
 
-def with_spaces(line: str, places: list[int]) -> str:
+def raised_numbers(page: PageCharacters, line: str, begin: int) -> list[int]:
+    """The places in a line at which a power begins: 2^32 is not 232. `begin` is that of the line in its page."""
+    places = (found.end() for found in _TO_A_POWER.finditer(line))
+    return [n for n in places if _is_raised(page, *(page.index(begin + units(line[:at])) for at in (n - 1, n)))]
+
+
+def _is_raised(page: PageCharacters, base: int, power: int) -> bool:
+    """Whether one character stands above another one as a power does."""
+    if base < 0 or power < 0:
+        return False
+    size = page.size(base)
+    return page.size(power) < SMALLER * size and page.base(power) - page.base(base) > RAISED * size
+
+
+def with_signs(line: str, signs: Mapping[int, str]) -> str:
+    """A line with signs put in at places of it.
+
+    >>> with_signs("stafflies 232", {5: " ", 11: "^"})
+    'staff lies 2^32'
     """
-    >>> with_spaces("stafflies", [5])
-    'staff lies'
-    """
-    return " ".join(line[a:b] for a, b in zip([0, *places], [*places, len(line)], strict=True))
+    return "".join(signs.get(n, "") + character for n, character in enumerate(line))
 
 
 def _gaps(page: PageCharacters, line: str, begin: int) -> Iterator[tuple[int, float]]:

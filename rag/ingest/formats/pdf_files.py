@@ -6,6 +6,7 @@ which font it is set are those of its first and last characters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,8 +20,9 @@ from rag.ingest.formats.page_characters import (
     PageCharacters,
     loses_spaces,
     missing_spaces,
+    raised_numbers,
     units,
-    with_spaces,
+    with_signs,
 )
 from rag.ingest.formats.printed_lines import Bookmark, PrintedLine
 from rag.ingest.formats.printed_text import MARK, printed_text
@@ -29,7 +31,18 @@ PAGES: Final = 5_000
 CHARACTERS: Final = 20_000_000
 BOOKMARKS: Final = 20_000
 _NO_SIGNS: Final = dict.fromkeys(map(ord, "\0\r\n"))  # glyphs of fonts that have signs at these places
-_NO_TITLES: Final = ("untitled", "microsoft word", "microsoft powerpoint", ".doc", ".tex", ".indd", ".dvi", ".qxd")
+_NUMBER: Final = re.compile(r"\d{1,3}\s+(?=\S)")
+_NO_TITLES: Final = (
+    "untitled",
+    "(anonymous)",
+    "microsoft word",
+    "microsoft powerpoint",
+    ".doc",
+    ".tex",
+    ".indd",
+    ".dvi",
+    ".qxd",
+)
 
 
 def pdf_texts(raw: bytes) -> list[LoadedText]:
@@ -110,11 +123,14 @@ def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: b
         if text.strip():
             first, last = len(line) - len(line.lstrip()), len(line.rstrip()) - 1
             mark = MARK.match(line, first)
-            places = (first, last, mark.end() if mark else first)
+            after = mark or _NUMBER.match(line, first)  # these are often set in another size
+            places = (first, last, after.end() if after else first)
             found = [page.index(begin + units(line[:at])) for at in places]
             if min(found) >= 0:
-                shown = with_spaces(line, missing_spaces(page, line, begin)).translate(_NO_SIGNS) if measured else text
-                placed = _placed(page, shown.strip(), number, *found[:2])
+                signs = dict.fromkeys(missing_spaces(page, line, begin) if measured else (), " ")
+                signs |= dict.fromkeys(raised_numbers(page, line, begin), "^")
+                shown = with_signs(line, signs).translate(_NO_SIGNS) if signs else text
+                placed = replace(_placed(page, shown.strip(), number, *found[:2]), size=page.size(found[2]))
                 _measure(page, line, begin, placed.fonts, widths)
                 yield replace(placed, hang=page.ends(found[2])[0]) if mark else placed
         begin += units(line) + 2

@@ -11,6 +11,8 @@ from itertools import groupby
 from statistics import median
 from typing import Final
 
+from rag.ingest.formats.page_characters import RAISED, SMALLER
+
 COLUMN: Final = 5  # least lines of text in a column
 _MARK: Final = re.compile(r"[•‣▪▸●○◦·∙–]|\d{1,3}[.)]")
 _TO_A_POWER: Final = re.compile(r"(?:(?<!\w)[^\W\d_]|\d|[)\]])$")  # a variable, a number or a bracket
@@ -125,7 +127,7 @@ def _joined(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
 
 def _is_power(base: PrintedLine, line: PrintedLine) -> bool:
     """Whether a line begins with a power of what another one ends with: 2^32 is neither `2 32` nor `232`."""
-    raised = line.y - base.y > 0.2 * base.size and line.size < 0.9 * base.size
+    raised = line.y - base.y > RAISED * base.size and line.size < SMALLER * base.size
     return raised and line.left - base.right < 0.3 * base.size and bool(_TO_A_POWER.search(base.text))
 
 

@@ -10,10 +10,11 @@ import hashlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
+from threading import Thread
 from typing import Final
 from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
@@ -24,6 +25,7 @@ from rag.ingest.source_files import Failure, SourceFiles
 from rag.ingest.sources.page_links import PageLinks, SiteScope, other_kind, sitemap_pages
 from rag.ingest.sources.site_client import AGENT, Fetched, SiteClient, private_host
 from rag.system.process import need
+from rag.system.stopping import stop_if_cancelled
 
 PAGES: Final = 5_000
 BYTES: Final = 500_000_000  # of all pages
@@ -31,16 +33,17 @@ SECONDS: Final = 3_600.0  # for the whole crawl
 DELAY: Final = 0.2  # seconds between two requests
 AT_ONCE: Final = 4  # requests without an answer; one if robots.txt asks for a delay
 LONGEST_DELAY: Final = 10.0  # seconds that robots.txt may ask for
+_NOTICED: Final = 0.2  # seconds in which a crawl ends that was cancelled
 SILENT: Final = 10  # pages in a row that fail before the site counts as gone
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _GONE: Final = frozenset({401, 403, 404, 410})
 _HINT: Final = "Give the address of a page or of a folder of a site, such as https://example.org/docs/."
 
 
-Watch = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
+OnPage = Callable[[int, int], None]  # told how many pages were asked for, and how many are known so far
 
 
-def crawl(address: str, folder: Path, *, selection: Selection, watch: Watch | None = None) -> SourceFiles:
+def crawl(address: str, folder: Path, *, selection: Selection, watch: OnPage | None = None) -> SourceFiles:
     """The pages of a site, by the address of a page or of a sitemap. Raises `UsageError` if it cannot be read."""
     need("bs4", "html", "Reading a site")
     need("defusedxml", "html", "Reading a site")
@@ -62,7 +65,7 @@ class _Crawl:
     address: str
     folder: Path
     selection: Selection
-    watch: Watch | None
+    watch: OnPage | None
     scope: SiteScope = field(init=False)
     name: str = field(init=False)
     is_list: bool = field(init=False)
@@ -79,17 +82,13 @@ class _Crawl:
         first = self._start()
         if first is not None:
             self._keep(first)
-        pool = ThreadPoolExecutor(max_workers=self.client.at_once, thread_name_prefix="crawl")
-        try:
-            self._visit_all(pool)
-        finally:
-            pool.shutdown(cancel_futures=True)
+        self._visit_all()
         files = tuple(self.folder / path for path in sorted(self.addresses))
         return SourceFiles(
             self.folder, self.folder, files, tuple(self.failures), self.others, self.name, self.addresses
         )
 
-    def _visit_all(self, pool: ThreadPoolExecutor) -> None:
+    def _visit_all(self) -> None:
         """Visit the pages in the queue, and those that they lead to, until none is left or a limit is reached."""
         until = time.monotonic() + SECONDS
         asked: deque[tuple[str, Future[Fetched]]] = deque()
@@ -104,7 +103,7 @@ class _Crawl:
             while self.waiting and len(asked) < room:
                 url = self.waiting.popleft()
                 if self.robots.can_fetch(AGENT, url):
-                    asked.append((url, pool.submit(self.client.fetch, url, allowed=self._is_of_site)))
+                    asked.append((url, self._ask(url)))
                 else:
                     self.others["robots.txt"] += 1
             if asked:
@@ -112,6 +111,19 @@ class _Crawl:
                 visited += 1
                 if self.watch is not None:
                     self.watch(visited, visited + len(asked) + len(self.waiting))
+
+    def _ask(self, url: str) -> Future[Fetched]:
+        """Request a page. The thread is one that the end of the program does not wait for."""
+        answer: Future[Fetched] = Future()
+
+        def fetch() -> None:
+            try:
+                answer.set_result(self.client.fetch(url, allowed=self._is_of_site))
+            except Exception as error:
+                answer.set_exception(error)
+
+        Thread(target=fetch, name="crawl", daemon=True).start()
+        return answer
 
     def _start(self) -> Fetched | None:
         """Read robots.txt, the sitemaps, and the start page, unless that is a sitemap itself."""
@@ -193,7 +205,7 @@ class _Crawl:
         """Wait for a page and keep it. False if the site does not answer as it should."""
         path = self.scope.path(url)
         try:
-            found = answer.result()
+            found = _awaited(answer)
         except ValueError as error:
             self.failures.append(Failure(self.name, path, str(error)))
             return False
@@ -253,3 +265,14 @@ class _Crawl:
         if odd or blocked or (self.folder / path).is_dir():
             return f"{hashlib.sha256(url.encode()).hexdigest()[:16]}.html"
         return path
+
+
+def _awaited(answer: Future[Fetched]) -> Fetched:
+    """The answer to a request, unless nobody waits for the site any more."""
+    while True:
+        stop_if_cancelled()
+        try:
+            return answer.result(timeout=_NOTICED)
+        except TimeoutError:
+            if answer.done():  # it is the error of the request
+                raise

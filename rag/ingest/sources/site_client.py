@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from rag.private_apis import limit_exchanges
+
 if TYPE_CHECKING:
     import httpx
 
@@ -54,13 +56,14 @@ class SiteClient:
         self.at_once = 1
         self._next = 0.0  # when the next request may begin
         self._guard = threading.Lock()
-        self._http = httpx.Client(
+        http = httpx.Client(
             timeout=SILENCE,
             follow_redirects=False,
             trust_env=False,  # a proxy would resolve the name itself
             verify=httpx.create_ssl_context(),
             headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml,*/*;q=0.5"},
         )
+        self._http = limit_exchanges(http, SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -175,15 +178,12 @@ def private_host(url: str) -> str:
 
 
 def _body(response: httpx.Response) -> bytes:
-    """The unpacked bytes of a response. Raises `ValueError` if they are too many or arrive too slowly."""
-    until = time.monotonic() + SECONDS
+    """The unpacked bytes of a response. Raises `ValueError` if they are too many."""
     pieces: list[bytes] = []
     size = 0
     for piece in response.iter_bytes(65_536):
         size += len(piece)
         if size > LARGEST:
             raise ValueError(f"it is larger than {LARGEST // 10**6} megabytes")
-        if time.monotonic() > until:
-            raise ValueError(f"it takes longer than {SECONDS:.0f} seconds")
         pieces.append(piece)
     return b"".join(pieces)

@@ -70,6 +70,9 @@ def _sides() -> Iterator[tuple[_Side, _Side]]:
 
 
 _SIDES: Final = tuple(_sides())
+_INSTALLS: Final = re.compile(r"\binstall\b", re.IGNORECASE)  # "uninstall" is also the opposite of "add"
+# "How do I undo that?": the opposite of what was asked before.
+UNDO: Final = re.compile(r"\b(?:undo|revert|reverse|take back|roll back) (?:that|this|it)\b", re.IGNORECASE)
 
 # A question about what shall not be, or be no more.
 _UNWANTED: Final = re.compile(
@@ -90,6 +93,21 @@ _UNDOES: Final = re.compile(
 def wants_without(question: str) -> bool:
     """Whether a question asks how something is left out, ended or taken away: "without the tests", "turn it off"."""
     return _UNWANTED.search(question) is not None
+
+
+def undone(question: str) -> str:
+    """The question with its first action turned into the opposite; "" if it names none.
+
+    >>> undone("How do I add a key?"), undone("How do I install it?"), undone("What is a key?")
+    ('How do I remove a key?', 'How do I uninstall it?', '')
+    """
+    pairs = (pair for sides in _SIDES for pair in (sides, sides[::-1]))
+    found = ((match, other) for side, other in pairs if (match := side.pattern.search(question)) and not match["turn"])
+    match, other = min(found, key=lambda pair: pair[0].start(), default=(_INSTALLS.search(question), None))
+    if match is None:
+        return ""
+    verb = other.words.partition(",")[0].strip() if other else f"un{match[0].lower()}"
+    return f"{question[: match.start()]}{verb}{question[match.end() :]}"
 
 
 @lru_cache(maxsize=4096)

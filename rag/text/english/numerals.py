@@ -1,7 +1,7 @@
-"""Numerals, and units of measure with the one name that each is compared by."""
+"""Words for numbers, shares, times of day and periods, and the words around them by which they are read."""
 
+import re
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
 _ONES: Final = """
@@ -35,6 +35,7 @@ MULTIPLIERS: Final = {
     "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "billion": 9, "billions": 9, "trillion": 12,
     "trillions": 12, "lakh": 5, "crore": 7, "k": 3, "bn": 9, "mn": 6,
 }  # fmt: skip
+OF_MONEY: Final = {"m": 6, "b": 9, "t": 12}  # behind the digits of an amount of money
 DENOMINATORS: Final = frozenset({2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 32, 64, 100})  # of a fraction in digits
 # Behind a name. Those of one letter are vague.
 _ROMAN: Final = """
@@ -46,8 +47,29 @@ BEFORE_DECADE: Final = frozenset(
 )  # "in his 30s"
 TIMES: Final = {"once": 1, "twice": 2, "thrice": 3}  # before "a day" and the like
 # The first words of numbers in words; "a" and "an" begin "a year and a half".
-FIRST_WORDS: Final = frozenset({"a", "an", "fortnight", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES})
-PER: Final = frozenset({"a", "an", "per", "every", "each", "/"})  # before a unit of time
+EVERY: Final = frozenset({"every", "each"})
+COUPLES: Final = frozenset({"couple", "pair"})
+LARGE: Final = frozenset({"thousand", "million", "billion"})  # after "a"
+ADVERBS: Final = {
+    "daily": "day", "nightly": "night", "weekly": "week", "monthly": "month", "hourly": "hour", "yearly": "year",
+    "annually": "year", "fortnightly": "fortnight",
+}  # fmt: skip
+CLOCK_WORDS: Final = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
+# Minutes before an hour.
+QUARTERS: Final[dict[tuple[str, ...], int]] = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
+# Behind an hour: whether it is one of the second half of a day.
+DAY_PARTS: Final = {
+    ("am",): False, ("pm",): True, ("in", "the", "morning"): False, ("in", "the", "afternoon"): True,
+    ("in", "the", "evening"): True, ("at", "night"): True,
+}  # fmt: skip
+FIRST_WORDS: Final = frozenset({
+    "a", "an", "fortnight", "equal", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
+    *CLOCK_WORDS, *COUPLES, *LARGE,
+})  # fmt: skip
+NEGATIVE: Final = frozenset({"minus", "negative"})  # before a number
+ZERO: Final = frozenset({"zero", "freezing", "0"})  # "5 °C below zero"
+PER: Final = frozenset({"a", "an", "per", "/", *EVERY})  # before a unit of time
+PER_ANY: Final = frozenset({"per", "/"})  # before any unit
 TO: Final = frozenset({"-", "‑", "–", "—", "to", "or"})  # between the two numbers of a range
 # Before a number that may be rounded: "about", "more than".
 ROUNDED: Final = frozenset({
@@ -55,6 +77,8 @@ ROUNDED: Final = frozenset({
     "more", "less", "fewer", "least", "most", "some", "~", "≈", ">", "<",
 })  # fmt: skip
 PART: Final = frozenset({"part", "parts"})  # of a mixture
+OF_WHICH: Final = frozenset({"the", "every", "these", "those", "our", "its", "their"})  # in "three of the five"
+EQUAL: Final = frozenset({"parts", "amounts", "quantities", "measures", "proportions"})  # behind "equal"
 TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
 RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
@@ -62,65 +86,43 @@ SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", 
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
+ARTICLES: Final = frozenset({"a", "an", "each", "every", "one"})  # of one thing
+AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
+# Of an example or a conclusion, whose numbers a reader may have computed.
+DERIVING: Final = frozenset({
+    "eg", "ie", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
+    "for example", "for instance", "that is",
+})  # fmt: skip
+FORMULA: Final = frozenset("=≈×÷")
+DERIVES: Final = re.compile(
+    r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE
+)
+EXAMPLES: Final = frozenset(
+    {"example", "case", "scenario", "day", "week", "month", "round"}
+)  # before a number, as a label
+# What an answer numbers by itself, as in "Step 1:".
+_NUMBERED: Final = """
+step option phase method approach way stage part tip point reason rule example case scenario question task fact
+note day week month round level strategy alternative item idea lesson exercise benefit problem mistake move choice
+variant route path principle action category group type kind
+"""
+STEPS: Final = frozenset({"step", "option", "method", "point", "item", "example", "case"})  # also within a sentence
+_NOUN: Final = "|".join(_NUMBERED.split())
+_NUMBER: Final = rf"(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,4}}|{'|'.join(_ONES.split()[1:13])})"
+_SIGN_AND_SPACE: Final = r"[*_]{0,3}(?:\s+|$)"
+_ENUMERATED: Final = "|".join(_ORDINALS.split()[:12])
+# An answer's own number at the beginning: "**Step 1:** ", "Option A - ", "(1) ", "#1: ", "| 1 | ", "Third, ", "1️⃣ ".
+OWN_NUMBER: Final = re.compile(
+    r"[\s*_|#]*(?:"
+    rf"(?P<noun>(?i:{_NOUN}))\s(?:#|no\.\s?)?{_NUMBER}(?:\sof\s\d+)?"
+    rf"(?:[*_]{{0,3}}\s?[:.)\]|–—-]{_SIGN_AND_SPACE}|[*_]{{0,3}}$)"
+    r"|(?<=\|)\s*\d{1,2}\s*\|\s*(?=[*_`]*[^\W\d_])"
+    rf"|\(?(?:\d{{1,2}}|[a-z])\){_SIGN_AND_SPACE}|\d{{1,2}}[*_]{{0,3}}[:.]{_SIGN_AND_SPACE}"
+    rf"|(?:\d\ufe0f?\u20e3|\U0001f51f|[①-⑳]){_SIGN_AND_SPACE}?"
+    rf"|(?i:{_ENUMERATED})(?:ly)?(?:\sstep)?[*_]{{0,3}}[:,]{_SIGN_AND_SPACE})"
+)
 POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 SMALLER: Final = {"foot": "inch", "metre": "centimetre"}  # unit of the second number of "5 ft 11"
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yen", "₹": "rupee"}
-
-# A unit, its size in the basic unit of its kind, and its forms. A temperature has its zero as well.
-_UNITS: Final = """
-% = 1/100 part: percent percentage pct; dollar: dollars usd; euro: euros eur; sterling: gbp;
-pound = 453.59237 gram: pounds lb lbs;
-yen; rupee: rupees; cent: cents;
-nanometre = 1/1000000000 metre: nm nanometer nanometers nanometres;
-micrometre = 1/1000000 metre: µm um micron microns micrometer micrometers;
-millimetre = 1/1000 metre: mm millimeter millimeters millimetres;
-centimetre = 1/100 metre: cm centimeter centimeters centimetres; metre: m meter meters metres;
-kilometre = 1000 metre: km kilometer kilometers kilometres kms; inch = 0.0254 metre: in inches;
-foot = 0.3048 metre: feet ft; yard = 0.9144 metre: yards yd; mile = 1609.344 metre: miles mi;
-hectare = 10000 square metre: hectares ha; acre = 4046.8564224 square metre: acres;
-milligram = 1/1000 gram: mg milligrams; gram: g grams gramme grammes;
-kilogram = 1000 gram: kg kilograms kilo kilos kgs; ton = 1000000 gram: tons tonne tonnes;
-ounce = 28.349523125 gram: oz ounces; millilitre = 1/1000 litre: ml milliliter milliliters millilitres;
-litre: l liter liters litres; teaspoon = 0.005 litre: teaspoons tsp; tablespoon = 0.015 litre: tablespoons tbsp;
-gallon = 3.785411784 litre: gallons gal; pint = 0.473176473 litre: pints;
-barrel: barrels; nanosecond = 1/1000000000 second: ns nanoseconds; microsecond = 1/1000000 second: µs us microseconds;
-millisecond = 1/1000 second: ms milliseconds; second: seconds sec secs s; minute = 60 second: minutes min mins;
-hour = 3600 second: hours hr hrs h; day = 86400 second: days; night: nights; week = 604800 second: weeks;
-fortnight = 1209600 second: fortnights; month = 2629800 second: months; quarter: quarters;
-year = 31557600 second: years yr yrs; decade: decades; century: centuries; millennium: millennia;
-hertz: hz; kilohertz = 1000 hertz: khz; megahertz = 1000000 hertz: mhz; gigahertz = 1000000000 hertz: ghz;
-bit: bits; byte: bytes; kilobyte = 1024 byte: kb kib kilobytes; megabyte = 1048576 byte: mb mib megabytes;
-gigabyte = 1073741824 byte: gb gib gigabytes; terabyte = 1099511627776 byte: tb tib terabytes; pixel: px pixels;
-watt: w watts; kilowatt = 1000 watt: kw kilowatts; megawatt = 1000000 watt: mw megawatts;
-gigawatt = 1000000000 watt: gw gigawatts; volt: v volts; amp: amps ampere amperes; newton: newtons; joule: joules;
-calorie: calories cal; kilocalorie = 1000 calorie: kcal; pascal: pascals pa; bar: bars; decibel: db decibels;
-degree: degrees deg; celsius: °c centigrade; fahrenheit = 5/9 celsius 32: °f; kelvin = 1 celsius 273.15: °k;
-radian: rad radians; mph; kmh: kph; rpm; fps; dof; fold: folds
-"""
-# Forms that are other words more often than they are units.
-_AMBIGUOUS: Final = frozenset({"in", "s", "us", "x", "l", "pa", "min"})
-
-
-@cache
-def units() -> dict[str, str]:
-    """The name of each unit by each of its forms: "kilometres" and "km" are both "kilometre"."""
-    names: dict[str, str] = {"%": "%", "min": "minute", "s": "second"}
-    for entry in _UNITS.split(";"):
-        definition, _, forms = entry.partition(":")
-        name = definition.partition("=")[0].strip()
-        names |= {form: name for form in (name, *forms.split()) if form not in _AMBIGUOUS}
-    return names
-
-
-@cache
-def sizes() -> dict[str, tuple[Fraction, Fraction, str]]:
-    """The size of each unit in the basic unit of its kind, its zero on its own scale, and the basic unit."""
-    found = {"second": (Fraction(1), Fraction(0), "second")}
-    for entry in _UNITS.split(";"):
-        name, _, size = entry.partition(":")[0].partition("=")
-        if size:
-            factor, basic, *zero = size.replace("square metre", "square_metre").split()
-            found[name.strip()] = Fraction(factor), Fraction(zero[0] if zero else 0), basic.replace("_", " ")
-    return found

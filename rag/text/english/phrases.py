@@ -209,13 +209,135 @@ ANNOUNCES: Final = re.compile(
     r"twelve|fifteen|twenty)\s(?:[a-z-]+\s){0,2}(?P<noun>[a-z-]+s)\b[^.]*[:：]\W*$"
 )
 
-# How a sentence begins that only sends the reader to a page, and what may stand in it beside the name of the page.
-SENDS: Final = (["see"], ["read"], ["visit"], ["for"])
-BESIDE_PAGE: Final = frozenset(
-    ["a", "about", "also", "at", "details", "for", "further", "information", "in", "on", "please", "the"]
+# What a sentence has that only sends the reader to a page, and what may stand in it beside the name of the page.
+SENDS: Final = re.compile(
+    r"\b(?:see|read|visit|consult|refer to|look (?:at|in|into|up)|covers?|covered|describe[sd]?|explain(?:s|ed)|"
+    r"discuss(?:es|ed)|found (?:in|on|at|under)|"
+    r"find (?:more|details|it|this|further)|(?:details|information) (?:is|are) in|"
+    r"(?:comes?|is|are|taken|drawn) from|for (?:more|further|details))\b",
+    re.IGNORECASE,
 )
+# The topic before such a pointer: "For more on apertures, see the chapter Light."
+BEFORE_SENDING: Final = re.compile(
+    r"\A\W*for (?P<topic>[^,:;]{1,60}),? (?=(?:please |you (?:can|may) )?(?:see|refer|consult|read|visit|look)\b)",
+    re.IGNORECASE,
+)
+_BESIDE_PAGE_WORDS: Final = """
+a about all also and answer answers any are as at based be been book both by can chapter chapters come comes contents
+covered covers describe
+described describes detail details discussed discusses documentation drawn each examples explained
+explains file files find following for found from full further good great heading here in information is it its look
+manual material more of on or page pages part passage passages please point points question read refer reference
+section sections see source sources subject subsection taken text that the there these this titled to topic topics under
+up visit want was where which with you your
+"""
+BESIDE_PAGE: Final = frozenset(_BESIDE_PAGE_WORDS.split()) - {"with"}
+
+# --- what an answer says to the user --------------------------------------------------------------------------------
+
+# How an offer or a closing question begins: "Would you like an example?" No colon follows, behind which is a claim.
+OFFERS: Final = re.compile(
+    r"\W*(?:(?:would|do) you (?:like|want|need|prefer)\b|(?:shall|should|may|can|could) i (?:also |now )?"
+    r"(?:add|continue|describe|do|draw|elaborate|expand|explain|give|go|help|list|show|summari[sz]e|tell|walk)\b|"
+    r"(?:want|need) (?:me|more|an? (?:example|summary))\b|"
+    r"is there anything\b|(?:just |please )?let me know (?:how|if|what|when|whether|which)\b|"
+    r"(?:please |just )?(?:ask|tell) me (?:if|for|about|when|whether|which)\b|any (?:other|more|further) questions\b|"
+    r"i(?:['’]m| am|['’]d be| would be) (?:also )?(?:happy|glad) to\b|"
+    r"i can (?:also )?(?:describe|elaborate|expand|explain|give|go|help|list|provide|show|summari[sz]e|walk)\b|"
+    r"(?:if|should|in case) you(?:['’]d| would)? (?:still |also )?(?:have|like|need|require|want)\b.*\b"
+    r"(?:ask\W*$|ask (?:me|away|again)\b|let me know|tell me|feel free|happy to|glad to|say so)|"
+    r"(?:please )?feel free to (?:ask|reach out|let me know)\b|[^:;]*\b(?:would|do) you (?:like|want|prefer)\b)[^:;]*$",
+    re.IGNORECASE | re.DOTALL,
+)
+# Phrases that leave nothing but talk around them: "Let's break it down.", "Yes, but with a caveat."
+TALKS: Final = re.compile(
+    r"\b(?:let['’]s|let us|let me|i['’]ll|we['’]ll|we can) (?:now )?"
+    r"(?:break|go|look|take a look|recap|unpack|walk|dive|see)"
+    r"(?: you)?(?: (?:it|this|that|these|them|things))?(?: (?:down|through|over|at|into|in))?\b"
+    r"|\bclears? (?:it|this|that|things|everything) up\b|\b(?:one )?(?:step by step|by one)\b"
+    r"|\b(?:but )?with (?:a|one|some) (?:few |small )?caveats?\b|\A\W*(?:done|here you go|there you go)\b",
+    re.IGNORECASE,
+)
+# Words of a disclaimer: "Please ask a professional for advice on your own case." It has one of the first.
+DISCLAIMS: Final = frozenset(["advice", "consult", "disclaimer", "professional", "substitute"])
+_DISCLAIMER_WORDS: Final = """
+a about above accountant acting adviser advisor always an and answer any are as ask attorney be before but by case cases
+circumstances constitute contact decision decisions dentist does doctor educational engineer expert experts financial
+for general guidance healthcare help i if important in individual information informational intended investment is it
+lawyer legal licensed local making matter may medical no not note of official on only or own personal pharmacist
+physician please provider purposes qualified question questions remember replace seek should situation speak specialist
+specific talk tax that the their this to treatment veterinarian vet when with you your
+"""
+DISCLAIMER_WORDS: Final = DISCLAIMS.union(_DISCLAIMER_WORDS.split())
+
+# --- labels, and code ------------------------------------------------------------------------------------------------
+
+# "Sources: [1], [2]", a line that only cites.
+SOURCE_LABEL: Final = re.compile(r"[\W_]*(?:sources?|references?)[\W_]*(?:and[\W_]*)*", re.IGNORECASE)
+# What a caption or a list of sources in words begins with.
+LABELLED: Final = re.compile(
+    r"[\W_]*(?P<label>table|figure|fig\.|listing|sources?|references?)\b[ \d.-]*:[*_]*", re.IGNORECASE
+)
+# Words of programming languages, which code may have that no passage has.
+_CODE_WORDS: Final = """
+and as async await bool break case catch class cat cd char console const continue def default do double echo elif else
+end enum esac except export extends false fi finally float fn for from func function if impl import in include int let
+log main match mut new nil none not null or pass print printf println pub raise require return self static str string
+struct super switch then this throw throws true try type use using val var void where while with yield
+"""
+CODE_WORDS: Final = frozenset(_CODE_WORDS.split())
 
 # What parts the sides of a comparison: "r.text vs r.content", "between a topic and a service", "npm or yarn".
 SIDES: Final = re.compile(
     r"\b(?:vs|versus|and|or|than|from|to|with|over|instead of|compared (?:to|with))\b", re.IGNORECASE
 )
+
+# --- citations in words ---------------------------------------------------------------------------------------------
+
+# A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
+TRAILING_NUMBER: Final = re.compile(
+    r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
+    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    re.IGNORECASE,
+)
+# A footnote of the model's own at the end of a sentence, "[a]".
+TRAILING_LETTER: Final = re.compile(r"[ \t](?P<sign>\[[a-z]\])(?=[\s.!?…*_]*$)")
+# What a link behind it belongs to: it is no citation, whatever its address.
+BEFORE_LINK: Final = re.compile(
+    r"\b(?:see(?: also)?|read|visit|open|use|at|in|on|the|an?|to|of|by|via|with|and|or)[ \t]*\Z", re.IGNORECASE
+)
+# ", see" before a citation, which goes because the citation says it; but not that of "For details, see [1]".
+FOR: Final = re.compile(r"\W*(?:for|if)\b", re.IGNORECASE)
+REFERS_TO: Final = r"[ \t]*(?:and |or )?(?:see|visit|cf\.?)(?: also)?:?[ \t]*"
+# The same as `BEFORE_LINK`, and the sentence needs a word there.
+NEEDS_WORD: Final = re.compile(
+    r"\b(?:the|an?|is|are|was|were|be|called|named|as|like|than|of|to|for)[ \t]*\Z", re.IGNORECASE
+)
+# Behind a link, or behind several, that is a part of its sentence: "[Atlas](atlas.md) weighs 89 kg."
+AFTER_LINK: Final = re.compile(
+    r"(?:(?:,| and| or)[ \t]*\[[^\]\n]{1,300}\]\([^()\s]{1,500}\))*+(?:[*_]*[ \t]+[*_]*[a-z]|[*_]*:)"
+)
+# The parts of a book, each by the words for it.
+SORTS_OF_PARTS: Final = {
+    "chapter": "chapter", "chapters": "chapter", "ch": "chapter", "chap": "chapter", "chs": "chapter",
+    "section": "section", "sections": "section", "sec": "section", "part": "part", "parts": "part", "pt": "part",
+    "page": "page", "pages": "page", "pp": "page", "p": "page", "appendix": "appendix", "appendices": "appendix",
+}  # fmt: skip
+NUMBERED_SORTS: Final = ("chapter", "section", "part")  # what a number without a word may count
+# "Chapter 2: ", "Part II", "4.1 " and "2. " at the beginning of a title, but not "5 causes".
+NUMBERED_PART: Final = re.compile(
+    r"\W*(?:(?P<sort>chapter|section|part|appendix)\s+(?P<number>\d{1,3}(?:\.\d{1,3})*|[IVXLC]{1,6}\b|[A-Z]\b)"
+    r"|(?P<count>\d{1,3}(?:\.\d{1,3})+(?=\s)|\d{1,3}(?=[.:)]|\s[–—-])))[\s.:)–—-]*",
+    re.IGNORECASE,
+)
+# "02-" and "ch04-01-" at the beginning of the name of a file.
+NUMBERED_FILE: Final = re.compile(
+    r"(?:ch|chap|chapter)?[-_ ]?(?P<number>\d{1,3}(?:[-_.]\d{1,3})*)[-_. ]", re.IGNORECASE
+)
+LIST_JOINT: Final = re.compile(r"\s*(?:[,;&+]\s*(?:and\b)?|\b(?:and|or|as well as)\b)\s*", re.IGNORECASE)
+# Words that may stand around the names of a page in its citation.
+_AROUND_NAME_WORDS: Final = """
+a an the chapter section part page file heading book documentation docs manual of in on under see also titled called
+named entitled subsection paragraph
+"""
+AROUND_NAMES: Final = frozenset(_AROUND_NAME_WORDS.split())

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from rag.text.sentences import Unit, sentence_spans, units
 
@@ -78,22 +78,40 @@ SPOKEN_CODE: Final = re.compile(
     r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
 )
 # Openings of a question that continues the one before it.
-FOLLOW_UP: Final = re.compile(r"\W*(?:and|but|or|so|also|what about|how about|why not|then)\b", re.IGNORECASE)
+FOLLOW_UP: Final = re.compile(
+    r"\W*(?:and|but|or|so|also|what about|how about|why not|then|same)\b|"
+    r"\W*(?:und|oder|aber|et|mais|y|pero|e)\s|"  # the same in some other languages
+    # A question without a verb: "in TypeScript?"
+    r"\W*(?:on|in|for|with|without|under|from|to|at|by|as|via|when|if)(?: [^\s?]+){1,4} ?\?\W*$",
+    re.IGNORECASE,
+)
+# "What are the steps?", "More details please": a general noun behind it belongs to something named before.
+UNNAMED: Final = re.compile(r"\W*(?:what(?:['’]?s| is| are| was| were) the|(?:any |some )?more|any)\b", re.IGNORECASE)
 # A conjunction before a question that may be whole without it: "And what is a node?"
 CONJUNCTION: Final = re.compile(r"\W*(?:and|but|or|so|also|then)\b[\s,]*", re.IGNORECASE)
 # Words that stand for something said before.
 REFERS_BACK: Final = re.compile(
-    r"\b(?:it|its|they|them|their|those|these|this one|that one|the same|the (?:first|second|last) one)\b|"
+    r"\b(?:it|its|they|them|their|those|these|this one|that one|which ones?|the same)\b|"
+    r"what(?:['’]?s| is) the default\W*$|"
     r"\b(?:use|make|create|need|exclude|include|share|write|add|remove|delete|start|stop|run|define|have|get|build|call|set|"
     r"choose|pick|open|close|show|change|test) one\b|"
-    r"\b(?:is|about|of|do|does|with|for|like|on|in|to|from|at|by|after|before|than|against|without) (?:that|this)\W*$",
+    r"\b(?:that|this)\W*$|"
+    r"\b(?:is|was|are|does|do|did|can|could|will|would|should|has|if|when|why) (?:that|this)\b"
+    r"(?! (?:\w+ )?(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki|project|"
+    r"error|message|warning|code|output)\b)",
+    re.IGNORECASE,
+)
+# "the second one", "the last of them", "the latter": an entry of what was said before.
+PLACES: Final = ("first", "second", "third", "fourth", "fifth")
+ORDINAL: Final = re.compile(
+    rf"\bthe (?:(?:{'|'.join(PLACES)}|last)(?: ones?\b| of (?:them|these|those)\b|(?=\W*$))|(?:former|latter)\b)",
     re.IGNORECASE,
 )
 
 
 _THIS_BOOK: Final = (
     r"(?:this|the|your|that|these|those)(?: \w+)? "
-    r"(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki)"
+    r"(?:book|textbook|documentation|docs|manual|handbook|guide|tutorial|site|website|wiki|project)"
 )
 _PARTS: Final = r"(?:chapters|parts|sections|pages|topics|subjects|contents)"
 _OVERVIEW: Final = r"(?:an? |the )?(?:(?:short|brief|quick) )?(?:overview|summary|introduction)"
@@ -104,12 +122,20 @@ _ABOUT_BOOK: Final = re.compile(
     rf"what can (?:i|you) (?:ask|learn|find|read)(?: \w+)?(?: (?:here|{_THIS_BOOK}))?|"
     rf"(?:(?:can|could) you )?(?:summari[sz]e|describe|introduce|explain) {_THIS_BOOK}|"
     rf"(?:give|show|tell) me {_OVERVIEW}(?: (?:of|to) {_THIS_BOOK})?|"
-    rf"{_OVERVIEW} of {_THIS_BOOK}|"
+    rf"{_OVERVIEW}(?: of {_THIS_BOOK})?|"
     rf"(?:tell me )?about {_THIS_BOOK}|"
     # To the answerer, which knows nothing but the book:
     r"what can you (?:do|answer|explain|tell me|do for me|help(?: me)? with)|"
     r"what (?:do you know|are you able to answer|kind of questions can (?:i ask|you answer))(?: about)?|"
-    r"(?:how can you help(?: me)?|who are you|what are you)"
+    r"(?:how can you help(?: me)?|who are you|what are you)|"
+    # In some other languages:
+    r"(?:worum|um was) geht es (?:hier|in dies\w+ \w+)|wovon handelt dies\w+ \w+|"
+    r"(?:zusammenfassung|überblick)(?: dies\w+ \w+)?|fasse? (?:das|dies\w+) \w+ zusammen|"
+    r"de quoi (?:parle|traite|s['’]agit-il dans|s agit il dans) c\w+ \w+|résum\w+(?: (?:de )?c\w+ \w+)?|"
+    r"de qué (?:trata|habla) est\w+ \w+|resum\w+(?: (?:de )?est\w+ \w+)?|"
+    r"di (?:che )?cosa (?:parla|tratta) quest\w+ ?\w+|(?:riassunto|riassumi)(?: (?:di )?quest\w+ ?\w+)?|"
+    r"(?:do|de) que (?:trata|fala) est\w+ \w+|"
+    r"waar (?:gaat|handelt) (?:dit|deze) \w+ over|samenvatting(?: van (?:dit|deze) \w+)?"
 )
 _CONTENTS: Final = re.compile(
     r"(?:(?:show|give|list|print|tell)(?: me)? |what(?:['’]?s| is) )?(?:the |a )?"
@@ -117,7 +143,14 @@ _CONTENTS: Final = re.compile(
     rf"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?{_PARTS}(?: (?:of|in) {_THIS_BOOK})|"
     rf"(?:what|which) {_PARTS} are (?:there|covered)?(?: ?in {_THIS_BOOK})?|"
     rf"(?:what|which) {_PARTS} do(?:es)? {_THIS_BOOK} (?:have|cover|contain|include)|"
-    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )(?:all )?(?:the )?chapters"
+    r"(?:(?:show|give|list|print|tell)(?: me)? |what are )?(?:all )?(?:the )?chapters|"
+    rf"what(?:['’]?s| is) in {_THIS_BOOK}|"
+    # In some other languages:
+    r"(?:das )?inhaltsverzeichnis|welche (?:kapitel|themen) (?:gibt es|hat dies\w+ \w+)|"
+    r"(?:la )?table des matières|sommaire|quels sont les chapitres|"
+    r"(?:el )?índice|tabla de contenidos?|cuáles son los capítulos|"
+    r"(?:l['’])?indice|sommario|quali sono i capitoli|"
+    r"(?:o )?(?:índice|sumário)|quais são os capítulos|(?:de )?inhoudsopgave"
 )
 _MOST_WORDS: Final = 10  # of small talk; a longer message has content
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -306,7 +339,7 @@ _TASK: Final = re.compile(
     r"\W*(?:(?:please|now|next|then|also|kindly|\d{1,3}[.)])\W+)*(?:can|could|would|will)?(?:\s?you\s)?(?:please\s)?"
     r"(?P<verb>write|draft|compose|develop|provide|translate|explain|describe|summari[sz]e|generate|produce|craft|"
     r"create|tell|give|show|list|outline|break\sdown|discuss|compare|argue|imagine|pretend|say|repeat|print|output|"
-    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite)\b",
+    r"reply|respond|answer|recommend|suggest|promote|advertise|remind|inform|encourage|urge|invite|replace)\b",
     re.IGNORECASE,
 )
 # "Answer:" and "**Output 2:**" name what follows: a book of questions has them before every answer.
@@ -334,32 +367,21 @@ def joined_tasks(sentence: str) -> tuple[str, ...]:
     return tuple(one for one in clauses if task_verb(one))
 
 
-class Demand(NamedTuple):
-    """A task or a question at `text[start:end]`, in code points; `verb` is that of the task, "" for a question."""
-
-    start: int
-    end: int
-    verb: str
-
-
-def asked(text: str) -> Iterator[Demand]:
-    """Tasks and questions of a Markdown text in order. Headings and code are skipped."""
+def questions(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the questions of a Markdown text in order, in code points. Headings and code are skipped."""
     for unit in units(text):
         if unit.kind not in ("code", "heading"):
             for start, end in _sentences(text, unit):
-                sentence = text[start:end]
-                verb = task_verb(sentence)
-                if verb or sentence.rstrip("*_ \"'”’»)").endswith("?"):
-                    yield Demand(start, end, verb)
+                if text[start:end].rstrip("*_ \"'”’»)").endswith("?"):
+                    yield start, end
 
 
 def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of a unit. What follows a colon is a sentence of its own, except after a task."""
+    """Spans of the sentences of a unit. What follows a colon is a sentence of its own."""
     for start, end in sentence_spans(text, unit.start, unit.end):
         for colon in _COLON.finditer(text, start, end):
-            if not task_verb(text[start : colon.start()]):
-                yield start, colon.start()
-                start = colon.end()
+            yield start, colon.start()
+            start = colon.end()
         yield start, end
 
 

@@ -49,5 +49,6 @@ AMERICAN: Final = {"is": "iz", "our": "or", "tre": "ter"}
 # What is left of can't, won't, shan't and ain't without "n't".
 NEGATED_FORMS: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+WORLD_WARS: Final = frozenset({"wwi", "wwii", "ww1", "ww2"})
 # Function words that are names if written in capitals: the US, IT, the WHO.
 NAMES_IN_CAPITALS: Final = frozenset({"us", "it", "who", "no"})

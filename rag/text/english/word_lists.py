@@ -35,6 +35,24 @@ SETS_OF_DAYS: Final = {
 BEGIN_SETS_OF_DAYS: Final = frozenset(words[0] for words in SETS_OF_DAYS)
 TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "tv", "ad", "bc", "bce", "ce"})  # no names
 
+# Acronyms and codes that are words of the language and name nobody: a writer may use them of himself.
+_ACRONYM_WORDS: Final = """
+api apis http https html css xml json sql url uri usb cpu gpu ram rom ssd hdd bios os gui cli ide sdk pdf csv png jpeg
+gif svg ascii utf dns ip tcp udp ssh ssl tls vpn lan wan wifi lte gps led lcd rgb hdmi pcb rtc adc dac pwm uart gpio
+spi i2c rfid nfc iot ai ml llm nlp ocr qr pin otp sms faq diy ceo cfo cto hr it vat gdp cpi usd eur gbp roi kpi b2b b2c
+dna rna hiv aids ecg eeg mri ct bmi gp er icu hdl ldl wwi wwii uk us usa eu un am pm ad bc bce ce utc gmt tv dvd cd vip
+id ids asap rsvp atm crud rest ascii mvp ui ux pr ci cd dpi ppi hp rpm ac dc uv ir ph co2 h2o o2 no2 ipv4 ipv6 mp3 mp4
+utf8 sha256 md5 x86 x64 p2p 2d 3d 4k 3g 4g 5g html5 css3 es6 k8s i18n a4 r2 h0 h1 h2 q1 q2 q3 q4 2fa n2
+"""
+ACRONYMS: Final = frozenset(_ACRONYM_WORDS.split())
+UNSPOKEN: Final = frozenset(
+    {"of", "the", "and", "for", "in", "to", "on", "by", "with"}
+)  # words that an acronym leaves out
+# Short forms in dates: "Mon, 3 Mar 2025".
+SHORT_DATES: Final = {word[:3]: word for word in (*MONTHS, *_DAY_WORDS.split())} | {
+    "sept": "september", "tues": "tuesday", "thur": "thursday", "thurs": "thursday",
+}  # fmt: skip
+
 # A sentence that begins with one of these is about what the sentence before it names.
 PRONOUNS: Final = frozenset({"it", "its", "they", "their", "he", "his", "she", "her"})
 
@@ -108,3 +126,8 @@ SEE: Final = "(?:see )?"
 _SCHEMES: Final = ("sip", "sips", "tel", "callto", "skype", "xmpp")  # of addresses without slashes
 SCHEMES: Final = "|".join(_SCHEMES)
 AFTER_SCHEME: Final = "|".join(rf"(?<=\b{one}:)" for one in _SCHEMES)
+# The words of a link that says nothing itself: "It is so [here](nodes.md)".
+LINK_WORDS: Final = frozenset(
+    {"here", "this", "source", "sources", "link", "page", "docs", "documentation", "reference", "manual", "book"}
+    | {"chapter", "guide", "details", "more", "see", "also"}
+)
