@@ -250,7 +250,7 @@ def test_a_description_is_the_first_paragraph_unless_the_page_says_it(tmp_path: 
             "b.md": "---\ndescription: A node is a process.\n---\n# B\n\nA node is a *process*. More.",
         },
     )
-    assert found["a.md"].text == "A node is a process.\n\n# A\n\nText."
+    assert found["a.md"].text == "# A\n\nA node is a process.\n\nText."
     assert found["b.md"].text == "# B\n\nA node is a *process*. More."
 
 

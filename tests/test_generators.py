@@ -41,6 +41,30 @@ def test_the_generator_is_found_by_its_files(
     assert result.reason.startswith(reason.format(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"mkdocs.yml": "site_name: Atlas\nsite_description: {}"},
+        {"_config.yml": "title: Atlas\ndescription: {}"},
+        {
+            "book.toml": '[book]\ntitle = "Atlas"\ndescription = "{}"\nsrc = "docs"',
+            "docs/SUMMARY.md": "- [A](index.md)",
+        },
+        {"docusaurus.config.js": "export default {{title: 'Atlas', tagline: '{}'}}"},
+    ],
+)
+def test_the_start_page_begins_with_what_the_site_says_of_itself(files: dict[str, str], tmp_path: Path) -> None:
+    for n, (about, shown) in enumerate(
+        {"Atlas is a robot.": "Atlas is a robot.", "A walking robot": "**Atlas**: A walking robot"}.items()
+    ):
+        start = "index.md" if "_config.yml" in files else "docs/index.md"
+        site = {name: text.format(about) for name, text in files.items()} | {
+            start: "---\nlayout: page\n---\n# Welcome\n\nStart here."
+        }
+        (page,) = loaded(tmp_path / str(n), site).documents
+        assert page.text == f"# Welcome\n\n{shown}\n\nStart here."
+
+
 def test_a_named_generator_is_taken_and_an_unknown_one_is_wrong_usage(tmp_path: Path) -> None:
     result = loaded(tmp_path, PAGE | {"mkdocs.yml": "site_name: X"}, generator="docusaurus")
     assert (result.generator, result.reason) == ("docusaurus", "named by --generator")

@@ -37,6 +37,9 @@ _CODE_TITLE: Final = re.compile(r"\btitle=(?:\"[^\"]*\"|'[^']*')")
 _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+")
 
 
+_TITLE: Final = re.compile(r"# .*\n+")
+
+
 @dataclass(frozen=True, slots=True)
 class Fence:
     """A fenced block at the lines `begin` up to `end` (excluded). `closer` is a line that closes it."""
@@ -164,7 +167,8 @@ def finish(draft: PageDraft, description: str = "") -> MarkdownText:
     text = re.sub(r"^[ \t]+$", "", _squeeze_tables(draft.text), flags=re.MULTILINE)
     plain = draft.restored(re.sub(r"\n{3,}", "\n\n", text)).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
-        plain = f"{description}\n\n{plain}".strip("\n")
+        title, rest = (plain[: match.end()], plain[match.end() :]) if (match := _TITLE.match(plain)) else ("", plain)
+        plain = f"{title}{description}\n\n{rest}".strip("\n")
     return draft.source if plain == draft.source.text else MarkdownText(plain, draft.source.rule)
 
 

@@ -52,6 +52,9 @@ class Docusaurus(Generator):
     def site_title(self) -> str:
         return self.site.title
 
+    def site_description(self) -> str:
+        return self.site.tagline
+
     @cached_property
     def content(self) -> Path:
         inside = [tree.folder for tree in self.site.trees if tree.folder.is_relative_to(self.source)]

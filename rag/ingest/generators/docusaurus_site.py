@@ -47,6 +47,7 @@ class SiteOptions:
     base: str = ""
     trailing_slash: bool | None = None
     title: str = ""
+    tagline: str = ""
     mdx: str = "mdx"  # how `.md` files are read: "mdx", "md", or "detect" by their endings
 
 
@@ -59,6 +60,7 @@ def site_options(config: Path) -> SiteOptions:
         as_text(options.get("baseUrl")).strip("/"),
         slash if isinstance(slash, bool) else None,
         as_text(options.get("title")),
+        as_text(options.get("tagline")),
         form if form in ("md", "detect") else "mdx",
     )
 

@@ -71,6 +71,7 @@ class Generator(ABC):
     name: ClassVar[GeneratorName]
     configurations: ClassVar[tuple[str, ...]] = ()  # the names of its configuration files
     title_options: ClassVar[tuple[tuple[str, ...], ...]] = ()  # where the configuration has the title of the site
+    description_option: ClassVar[tuple[str, ...]] = ()  # where it says what the site is about
     # What only its pages hold, and what that is called, if it has such a sign.
     sign: ClassVar[tuple[str, re.Pattern[str]] | None] = None
     signed: ClassVar[frozenset[str]] = MARKUP - {".rst"}  # the endings of pages in which the sign is looked for
@@ -161,6 +162,18 @@ class Generator(ABC):
         """The title of the whole site by its configuration; empty where it has none."""
         return next(filter(None, (as_text(self.option(*names)) for names in self.title_options)), "")
 
+    def site_description(self) -> str:
+        """What the site says of itself in its configuration; empty where it says nothing."""
+        return as_text(self.option(*self.description_option)) if self.description_option else ""
+
+    def description(self, page: PageFile) -> str:
+        """What a page says of itself in its front matter; for the start page without such, what the site says."""
+        own = page.text_field("description")
+        if own or page.file.parent != self.content or page.file.stem.lower() not in _FOLDER_PAGES:
+            return own
+        title, about = self.site_title(), self.site_description()
+        return f"**{title}**: {about}" if title and about and title.casefold() not in about.casefold() else about
+
     def title(self, page: PageFile) -> str:
         """The title in the generator's own files, which takes precedence over the page's first heading."""
         return page.text_field("title")
@@ -195,7 +208,7 @@ class Generator(ABC):
 
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
-        description = " ".join(unescape(strip_tags(page.text_field("description"), mdx=False)).split())
+        description = " ".join(unescape(strip_tags(self.description(page), mdx=False)).split())
         if page.syntax == "rst":
             return self.rst_text(page.body, self.place(page, self.includes(page)), page)
         if page.syntax == "plain":

@@ -43,6 +43,7 @@ class Jekyll(Generator):
     name = "jekyll"
     configurations = ("_config.yml", "_config.yaml")
     title_options = (("title",), ("name",))
+    description_option = ("description",)
     _redirects: dict[str, PageFile]
 
     sign = (

@@ -51,6 +51,7 @@ class MdBook(Generator):
     name = "mdbook"
     configurations = ("book.toml",)
     title_options = (("book", "title"),)
+    description_option = ("book", "description")
 
     @classmethod
     def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:

@@ -48,6 +48,7 @@ class MkDocs(Generator):
     name = "mkdocs"
     configurations = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
     title_options = (("site_name",),)
+    description_option = ("site_description",)
 
     @cached_property
     def options(self) -> dict[str, Any]:
