@@ -24,6 +24,7 @@ from rag.web.book_choice import ModelChoice, choose, events_of, model_choice, mo
 from rag.web.client_tasks import TaskAnswer, task_answer
 from rag.web.hosting import HostedAgent
 from rag.web.http_requests import (
+    RequestRefusedError,
     error_body,
     error_response,
     hosting_of,
@@ -49,12 +50,15 @@ async def list_models(request: Request) -> HttpResponse:
 
 async def read_model(request: Request) -> HttpResponse:
     hosting = hosting_of(request)
-    chosen = model_choice(hosting.offer, request.path_params["model"])
+    name = request.path_params["model"]
+    if not name:
+        raise RequestRefusedError(404, "model_not_found", "The path names no model.")
+    chosen = model_choice(hosting.offer, name)
     if chosen.book:
         listed = await own_books(hosting, person_of(request))
         if chosen.book not in [book["name"] for book in listed]:
             raise chosen.missing(hosting.offer)
-    return JSONResponse(_model(request.path_params["model"]))
+    return JSONResponse(_model(name))
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -247,6 +251,5 @@ class _Form:
 ROUTES: Final = [
     Route("/v1/chat/completions", complete, methods=["POST"]),
     Route("/v1/models", list_models),
-    Route("/v1/models/", list_models),
     Route("/v1/models/{model:path}", read_model),
 ]
