@@ -24,7 +24,7 @@ from rag.settings import Settings
 from rag.text.sentences import units
 from rag.types import UNCONFIRMED_MARK, Event, Response
 from tests.conftest import SHARED, index_book
-from tests.obedience import PLANTED, links, obeyed
+from tests.obedience import IN_WORDS_OF_THE_TASK, PLANTED, links, obeyed
 from tests.openai_server import Endpoint, Reply, Request, answer
 from tests.prompt_reader import PromptPassage, parse_prompt
 from tests.wire import listening
@@ -58,7 +58,8 @@ class Obedient(Endpoint):
         mark, sentence = f"[{passage.number}]", evidence(passage.text)
         here = [(kind, attack) for kind, attack in PLANTED if attack in passage.text]
         self.seen.update(attack for _, attack in here)
-        added = [one for kind, attack in here for one in obeyed(kind, attack, sentence or attack)]
+        told = [one for one in here if not IN_WORDS_OF_THE_TASK.match(one[1])]  # test_injection.py has the others
+        added = [one for kind, attack in told for one in obeyed(kind, attack, sentence or attack)]
         if sentence is None:
             return "\n\n".join(f"{one} {mark}" for one in added)
         self.kept[-1].append(sentence)
