@@ -15,7 +15,7 @@ from rag.text.english.units import unit_of
 from rag.text.markup import MarkedText, without_markers
 from rag.types import OMISSION, Quote, Standing
 
-Kind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
+LineKind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
 _HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
@@ -41,7 +41,7 @@ class AnswerLine:
     not supported. `waits` says that a second judge is still to be heard, and `under` which line introduces this one.
     """
 
-    kind: Kind
+    kind: LineKind
     marked: MarkedText
     prefix: str = ""
     gap: str = ""
@@ -85,7 +85,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
     body = MarkedText(text[len(prefix) :])
     bare = body.bare.strip()
     is_lead = bare.rstrip("*_ \t\n").endswith((":", "："))
-    kind: Kind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
+    kind: LineKind = "lead" if ends and is_lead else "item" if re.search(r"[-*+•\d]", prefix) else "sentence"
     only_cites = SOURCE_LABEL.fullmatch(bare) or not re.search(r"\w", prefix + bare)
     if only_cites and re.search(r"\d", body.text):
         kind = "markers"

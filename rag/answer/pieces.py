@@ -41,7 +41,7 @@ _STOPS: Final = ".!?…"
 _FENCES: Final = ("```", "~~~")
 _LONGEST_OPEN: Final = 1000  # code points of a link or a citation in words
 
-Kind = Literal["text", "code", "thought", "overlong"]
+PieceKind = Literal["text", "code", "thought", "overlong"]
 
 
 class TextPiece(NamedTuple):
@@ -51,7 +51,7 @@ class TextPiece(NamedTuple):
     """
 
     text: str
-    kind: Kind = "text"
+    kind: PieceKind = "text"
 
 
 class PieceSplitter:
@@ -69,7 +69,7 @@ class PieceSplitter:
         self._sequence = ""  # an unfinished escape sequence
         self._text = ""  # what is not cut yet
         self._seen = 0  # how far it was looked through
-        self._kind: Kind | None = None  # of the first piece in it; None while that is not known
+        self._kind: PieceKind | None = None  # of the first piece in it; None while that is not known
         self._closing = _THOUGHT_ENDS  # of a thought or a block of code
         self._ticks = ""  # the backticks of unfinished inline code
         self._at_line_start = True
@@ -98,7 +98,7 @@ class PieceSplitter:
 
     def _cut(self, end: int) -> TextPiece:
         kind = self._kind or "text"
-        following: Kind | None = "overlong" if kind in ("text", "overlong") and end == LONGEST else None
+        following: PieceKind | None = "overlong" if kind in ("text", "overlong") and end == LONGEST else None
         piece = TextPiece(self._text[:end], following or kind)
         if piece.kind == "code":
             self._at_line_start = True
@@ -114,7 +114,7 @@ class PieceSplitter:
             return None
         return self._closed_end() if self._kind in ("code", "thought") else self._text_end()
 
-    def _begins(self, *, ended: bool = False) -> Kind | None:
+    def _begins(self, *, ended: bool = False) -> PieceKind | None:
         """What begins here: code by its fence, a thought by its tag; None while more text could tell."""
         if _THOUGHT.match(self._text):
             self._closing = _THOUGHT_ENDS

@@ -41,11 +41,11 @@ QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of 
 _NONE: Final[frozenset[str]] = frozenset()
 
 Places = list[tuple[int, int]]
-Kind = Literal["name", "number", "comparison", "negation", "denial"]
+DoubtKind = Literal["name", "number", "comparison", "negation", "denial"]
 AHEAD: Final = 0.35  # by which another name may fit better in a claim of other words; less as the usual fit grows
 # Fit up to which a rival is about something else. A paraphrase often denies in other words.
-LEAST: Final[dict[Kind, float]] = {"comparison": 0.25, "negation": 0.65}
-_REASONS: Final[dict[Kind, str]] = {
+LEAST: Final[dict[DoubtKind, float]] = {"comparison": 0.25, "negation": 0.65}
+_REASONS: Final[dict[DoubtKind, str]] = {
     "name": "name: {} stands in the passages for something else",
     "number": "number: {} stands in the passages for something else",
     "comparison": "comparison: the passages say the opposite of {!r}",
@@ -57,7 +57,7 @@ _REASONS: Final[dict[Kind, str]] = {
 class ComparedToken(NamedTuple):
     """Tokens `first..last` of the sentence, with their places in the passages and those of their rivals."""
 
-    kind: Kind
+    kind: DoubtKind
     first: int
     last: int
     own: Places

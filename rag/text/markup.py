@@ -19,7 +19,7 @@ from rag.text.english import word_lists as cited
 from rag.text.orders import stated
 from rag.text.sentences import code_spans
 
-Kind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]
+SegmentKind = Literal["text", "code", "marker", "link", "tag", "author", "strange", "void"]
 
 # A character of an address; the backslash too, which browsers read as a slash.
 _URL_SIGN: Final = r"[^\s<>\"`\[\]|“”]"
@@ -128,7 +128,7 @@ class Segment(NamedTuple):
     "strange" is a number in brackets that cannot be a marker: `[-1]`, `[1.5]`, `[123456]`.
     """
 
-    kind: Kind
+    kind: SegmentKind
     raw: str
     numbers: tuple[int, ...] = ()
     words: str = ""

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from rag.text.english.word_lists import ABBREVIATION, MAY_END_SENTENCE
 
-Kind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
+UnitKind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 
 TABLE_LIMIT: Final = 700  # code points; a longer table is cut into rows
 ITEM_LIMIT: Final = 400  # code points; a longer list item is cut into sentences
@@ -47,7 +47,7 @@ class Unit:
     start: int
     end: int
     text: str
-    kind: Kind
+    kind: UnitKind
     block: int
     depth: int = 0
 
@@ -158,7 +158,7 @@ class _Cutter:
         self.block = -1
         self.list_block: int | None = None  # block number of the open list
         self.item_depth = 0
-        self.pending: tuple[int, int, Kind, int] | None = None  # start, end, kind, depth
+        self.pending: tuple[int, int, UnitKind, int] | None = None  # start, end, kind, depth
         self.lines = _lines(text)
         self.at = 0
         self.after_blank = True
@@ -286,10 +286,10 @@ class _Cutter:
         for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
             piece = self.text[left:right]
             is_lead = piece.rstrip("*_ ").endswith((":", "：")) or bool(_BOLD_LINE.fullmatch(piece))
-            unit_kind: Kind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
+            unit_kind: UnitKind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
             self.units.append(Unit(left, right, piece, unit_kind, block, depth))
 
-    def _add(self, start: int, length: int, kind: Kind, depth: int) -> None:
+    def _add(self, start: int, length: int, kind: UnitKind, depth: int) -> None:
         self.block += 1
         if length:
             self.units.append(Unit(start, start + length, self.text[start : start + length], kind, self.block, depth))
