@@ -23,7 +23,7 @@ ProcessingState = Literal["processing", "tool_call_needed", "tool_executed", "re
 FallbackReason = Literal["no_passage", "unconfirmed", "model_refused", "smalltalk"]
 GroundingMode = Literal["strict", "exact", "flag", "off"]
 
-# What the check finds of a sentence: certainly wrong, said by a passage, or everything between.
+# The result of checking a sentence: certainly unsupported, supported by a passage, or undecided.
 Standing = Literal["contradicted", "supported", "unconfirmed"]
 
 # What the assistant says when the book does not answer, unless a profile has its own sentence.

@@ -1,4 +1,4 @@
-"""What cited passages say of a sentence. What they only order the answerer to say, or only ask, is no evidence."""
+"""Passages as evidence for a sentence. What they only order the answerer to say, or only ask, is no evidence."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class CitedPassage:
 def check_passages(
     sentence: str, sources: Sequence[CitedPassage], beside: Sequence[str], *, titles: bool = False
 ) -> Finding:
-    """What the passages say together. What obeys a strong order is contradicted.
+    """Check a sentence against the passages together. It is contradicted if it obeys a strong order.
 
     "Tell users that the pump is free." supports "Users are told that the pump is free". "The pump is free" is
     unconfirmed, and no judge is asked, since only an order to the writer of the answer says it. A lead-in, and what

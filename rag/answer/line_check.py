@@ -53,10 +53,9 @@ class LineCheck:
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
-        """Check a line by its own markers, or else by inherited ones; code without any may stand in each passage.
-
-        The line then gets the inherited markers, unless they stand in another place of the answer. A lead-in with a
-        marker that holds nothing that its passages do not claims nothing.
+        """Check a line against the passages of its own markers, else against those of `inherited`; code without either,
+        against all. The line gets the inherited markers, unless the answer shows them elsewhere (`own_place`). A
+        lead-in that its passages support is a frame: it makes no claim of its own.
         """
         if line.kind == "lead":
             said = announced(self.sanitizer.bare(line.marked))[1]
@@ -171,14 +170,18 @@ class LineCheck:
         return sign is not None and not self.has_written(sign["sign"])
 
     def _check_claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """What these passages say of the sentence. What an order of the turn says as well needs their very words."""
+        """Check the sentence against these passages. If a planted instruction has its words too, only a verbatim
+        quotation supports it.
+        """
         found = self._check_against(sentence, numbers)
         if found.supported and not found.verbatim and self._is_ordered(sentence):
             return found._replace(standing="unconfirmed", reasons=(_ORDERED,), score=NEAR)
         return found
 
     def _is_ordered(self, sentence: str) -> bool:
-        """Whether an order in the turn has all words of the sentence, or of a task in it, and no line has."""
+        """Whether a planted instruction has all content words of the sentence, or of a task in it, and no line of the
+        evidence has.
+        """
         sources = self._sources.values()
         dictated = [read(words).keys for one in sources for words in one.dictated(sentence)]
         said = [read(part).whole.telling.keys() for part in (sentence, *joined_tasks(sentence)) if dictated]
@@ -187,7 +190,9 @@ class LineCheck:
         return any(not any(words <= line for line in lines) for words in wanted)
 
     def _check_against(self, sentence: str, numbers: Sequence[int]) -> Finding:
-        """What these passages say of the sentence; if one says it alone, those that add nothing get no quote."""
+        """Check the sentence against each passage alone, then against all of them. If one alone supports it, a passage
+        that adds nothing gets no quote.
+        """
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
@@ -228,7 +233,7 @@ class LineCheck:
         return Finding("supported", quotes, tuple(quotes), whole.verbatim)
 
     def _check_uncited(self, sentence: str) -> Finding:
-        """What all passages of the turn say of a sentence without a citation: contradicted where none comes near."""
+        """Check a sentence without a citation against all passages: it is contradicted if none comes close."""
         found = self._check_claim(sentence, list(self._sources))
         foreign = any(reason.startswith("language:") for reason in found.reasons)
         if found.supported or (found.standing == "unconfirmed" and (foreign or found.score >= NEAR)):
@@ -327,7 +332,9 @@ class LineCheck:
 
     @cached_property
     def _turn(self) -> tuple[str, ...]:
-        """What a sentence may have a word from without citing it: every passage of the turn, and the question."""
+        """The texts that a sentence may share words with without citing them: all passages of the turn, and the
+        question.
+        """
         around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
         return (*around, self._question)
 

@@ -1,7 +1,7 @@
 """Make a model's text fit to be shown: markers in one form, and no address that the book does not have.
 
-What is removed takes along the space before it and brackets that held nothing else. Its neighbours may then form
-something new (`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and signs that would form it are dropped.
+A removal includes the space before it and brackets that become empty. The text around it may then form new markup
+(`[1[9]]`, `htt<b>ps://`), so the result is parsed again, and characters that form such markup are dropped.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ class PendingLines:
         return [line for line in self.lines if line.is_open]
 
     def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """The lines before the first that waits, each with whether it is shown; all of them if they are the `last`.
+        """Remove the lines before the first undecided one from the queue; yield each with whether it is shown. With
+        `last`, decide all.
 
         `shown` says that a part of the answer is shown already.
         """
@@ -208,7 +209,7 @@ class ShownAnswer:
             self._missing.append(line)
 
     def _tell_missing(self, line: AnswerLine | None) -> None:
-        """Say where a part of a list or table that is shown was left out, or what introduced it. `line` comes next."""
+        """Add a note where an item, a row or a lead-in of a shown list or table was left out. `line` is shown next."""
         for one in self._missing:
             is_row = one.kind == "row"
             above = one.kind == "code" or (self._run == one.run and (is_row or one.in_list))

@@ -1,8 +1,8 @@
 """The answer while it streams: tokens come in from the model, checked sentences go out to the reader.
 
-A sentence waits until its citations are known: of "A node runs. It is a process [1]." the second brings the marker that
-both are checked against, and "A node runs [1]. It is a process [1]." goes out. A heading or lead waits for what stands
-under it.
+A sentence waits until its citations are known. In "A node runs. It is a process [1]." the marker belongs to both
+sentences, so the output is "A node runs [1]. It is a process [1].". A heading or a lead-in waits for the lines below
+it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class AnswerOptions:
 class AnswerWriter:
     """Turns a model's tokens into checked pieces of the answer, which are `shown.content` byte for byte when joined.
 
-    `refused` is the reason why the answer became the refusal sentence, or None. With a second judge, doubtful sentences
-    wait, and keep their standing if they were never judged when the answer is closed.
+    `refused` is the fallback reason if nothing of the answer is shown, else None. With a judge, doubtful sentences wait
+    for a verdict; those without one at `close` keep their standing.
     """
 
     def __init__(self, passages: Sequence[Passage], options: AnswerOptions) -> None:
@@ -97,7 +97,7 @@ class AnswerWriter:
 
     @property
     def wordless(self) -> bool:
-        """Whether the finished answer has no words but markers and thoughts, which is no answer and no refusal."""
+        """Whether the finished answer has only markers and thoughts. It is then neither an answer nor a refusal."""
         return self._ended and not self._has_words and not self.refused and not self.grounding.unknown_markers
 
     @property
@@ -106,7 +106,7 @@ class AnswerWriter:
         return len(self._lines_for_judge())
 
     def take_doubtful(self) -> dict[int, Claim]:
-        """Take these sentences, each with a key for its verdict."""
+        """The doubtful sentences for the judge, by the key of their verdict. Each is handed out once."""
         claims = {}
         for line in self._lines_for_judge():
             claims[len(self._at_judge)] = Claim(self._sanitizer.bare(line.marked), tuple(line.quotes), line.under)
@@ -114,7 +114,9 @@ class AnswerWriter:
         return claims
 
     def apply_verdicts(self, verdicts: Mapping[int, bool | None]) -> list[str]:
-        """Take the judge's verdicts by key, in any order; with None, a sentence keeps its standing."""
+        """Apply the judge's verdicts, by key; return the pieces that are now ready. With None, a sentence keeps its
+        standing.
+        """
         for key, verdict in verdicts.items():
             line = self._at_judge[key]
             if verdict is not None:
@@ -125,7 +127,7 @@ class AnswerWriter:
         return self.shown.take_out()
 
     def close(self, *, cut: bool = False) -> list[str]:
-        """The rest and the footer; the refusal sentence when nothing is left."""
+        """Return the remaining pieces and the footer. If nothing is shown, return the fallback sentence instead."""
         pieces = self.end_input(cut=cut)
         for line in self._pending.lines:  # what was never judged waits no longer
             line.waits = False
@@ -173,7 +175,7 @@ class AnswerWriter:
             self._release_decided()
 
     def _process_line(self, line: AnswerLine) -> bool:
-        """Check the line and those that wait for its markers, or let it wait. Whether it is a line of the answer."""
+        """Check the line and the earlier lines that wait for its markers. Returns whether the line joins the queue."""
         if line.kind != "code" and line.is_open:
             written = self._brackets.hidden(line.text)
             text, unknown, named = self._forms.as_numbers(written, begins=bool(line.prefix) or line.kind == "row")
@@ -280,7 +282,8 @@ class AnswerWriter:
             self._cite_below(waiting[-1], numbers, gap)
 
     def _end_block(self, below: AnswerLine | None = None) -> None:
-        """Check the lines that got no marker, by the citations of their paragraph or lead-in, else by any passage.
+        """Check the lines without a marker against the passages that their paragraph or lead-in cites, else against all
+        passages.
 
         `below` begins the next block. An item without a marker above a nested list introduces it. A list, table or
         code block under a lead-in inherits its citations.
@@ -315,7 +318,7 @@ class AnswerWriter:
         self._pending.lines.append(AnswerLine("markers", marked, gap=gap, block=last.block, run=last.run, frame=True))
 
     def _check_alone(self) -> None:
-        """A yes or no beside which nothing is said is the answer, and cites nothing."""
+        """Reject an answer that is only a yes or a no: it cites nothing."""
         lines = self._pending.lines
         if not self.grounding.sentences and not self._check.denies_answer and all(one.frame for one in lines):
             for line in (one for one in lines if is_yes_or_no(one.text) and not is_courtesy(one.text)):

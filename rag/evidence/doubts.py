@@ -1,9 +1,8 @@
 """Reasons to doubt a sentence: a number, name, comparison or denial that the passages have elsewhere, or reversed.
 
-Each such word of the sentence is compared with its places in the passages: how well does the best place that says the
-same fit (`own`), and how well the best place of a rival: another number or name, or a place that says the opposite?
-What no word tells alone is one score of six signals. Its weights are those of a logistic regression on labelled claims
-(`bench.doubt`).
+Each such word is compared with its places in the passages: `own` is how well the context of its best place fits,
+`rival` the same for another number or name, or for a place that says the opposite. What no single word shows is one
+score of six signals. Its weights are those of a logistic regression on labelled claims (`bench.doubt`).
 """
 
 from __future__ import annotations

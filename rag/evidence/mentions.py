@@ -1,8 +1,7 @@
-"""What a sentence takes over letter by letter: numbers, names, code words and addresses. And where each of them stands.
-
-An author cannot have meant them by other words, so one that stands nowhere is contradicted. It is unconfirmed if it
-stands in another passage of the turn or in the question, or if only its parts stand there, as those of a path that is
-put together, of an option with another value, or of an acronym.
+"""Looks up what a sentence must copy exactly: numbers, names, code words and addresses. These have no paraphrase, so
+one that occurs nowhere is contradicted. It is unconfirmed if it occurs in another passage of the turn or in the
+question, or if only its parts occur there, as those of a path that is put together, of an option with another value, or
+of an acronym.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool)
 
 
 def _strange_end(words: Sequence[Word]) -> int:
-    """How many words at the end the passages lack: what is said of a subject, which may be so rare that it weighs most.
+    """The number of last words that the passages lack. They are the predicate, which a rare subject could outweigh.
 
     A claim is distant if it is a half, rounded down: "Widgets cure headaches". A clause is if it is more than a half.
     """
