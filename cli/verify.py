@@ -7,7 +7,7 @@ import asyncio
 from contextlib import aclosing
 from typing import Final
 
-from cli.terminal import clipped, counted, in_line, print_json, printable
+from cli.terminal import clipped, in_line, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
 from rag.conversation.verification import (
@@ -22,6 +22,7 @@ from rag.conversation.verification import (
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
+from rag.text.counting import counted
 
 _QUOTE: Final = 80  # characters of a quote on its line
 _SENTENCE: Final = 160  # characters of a sentence on its line

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rag.errors import AskbookError
+from rag.text.counting import counted
 from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.hosting import Limits
@@ -82,14 +83,14 @@ class Turns:
         if thread is not None and thread in self._busy:
             raise _thread_busy()
         if self._running[person.name] >= self._limits.concurrent_turns:
-            message = f"{self._limits.concurrent_turns} turns are running already."
+            message = f"This key runs {counted(self._limits.concurrent_turns, 'turn')} already, as many as it may."
             raise RequestRefusedError(429, "too_many_turns", message, hint="Wait until one ends.", retry_after=1)
         if not await self._limiter.hit(self._rate, person.name):
             reset, _ = await self._limiter.get_window_stats(self._rate, person.name)
             raise RequestRefusedError(
                 429,
                 "too_many_requests",
-                f"More than {self._limits.turns_per_minute} questions in a minute.",
+                f"More than {counted(self._limits.turns_per_minute, 'question')} in a minute.",
                 hint="Ask again later.",
                 retry_after=max(1, round(reset - time.time())),
             )
