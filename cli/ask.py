@@ -74,11 +74,14 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
 async def _open_and_ask(
     options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
 ) -> Response:
-    """Ask an agent that is opened for this question."""
+    """Ask an agent that is opened for this question. Raises `RetrievalError` if its book does not exist."""
     async with opened(options, settings) as agent:
+        from rag.books.book_settings import owner_of
+        from rag.index.catalog import require_book
         from state import Context
 
-        parts = agent.services.parts(None)
+        parts, index = agent.services.parts(None), agent.services.index
+        await require_book(index, owner_of(index.collection, parts.profile))
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
         context = Context.model_validate(knobs)

@@ -6,8 +6,9 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import by_rules, clipped, counted, in_line, print_json
+from cli.terminal import by_rules, clipped, in_line, print_json
 from rag.settings import Settings
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from rag.books.stored_books import BookRecord

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cli.session import ChatSession
-from cli.terminal import console, counted, in_line, printable, say
+from cli.terminal import console, in_line, printable, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_folders, profile_names, profile_of
+from rag.text.counting import counted
 from rag.types import Citation, Quote
 
 Choices = Callable[[ChatSession], Awaitable[list[tuple[str, str]]]]

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from cli.doctor_checks import check_book, check_model, proposal
-from cli.terminal import clipped, counted, print_json, printable
+from cli.terminal import clipped, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles.effective_values import EffectiveValue, effective
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
+from rag.text.counting import counted
 
 _SHOWN: Final = 72  # characters of a value on its line; the JSON has the whole value
 

@@ -7,10 +7,11 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from cli.terminal import by_rules, counted
+from cli.terminal import by_rules
 from rag.errors import AskbookError, OptionRefusedError, RetrievalError
 from rag.ports import RejectedOptions
 from rag.system.process import program
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import counted, number, opened, print_json, printable, progress_bar, say
+from cli.terminal import number, opened, print_json, printable, progress_bar, say
 from rag.book import Candidate, Chunk
 from rag.errors import AskbookError, UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
@@ -19,6 +19,7 @@ from rag.evaluation.starting_dataset import starting_dataset
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
 from rag.system.process import need
+from rag.text.counting import counted
 from rag.types import Event, Response
 
 if TYPE_CHECKING:

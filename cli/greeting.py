@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from cli.session import ChatSession
-from cli.terminal import counted, printable, say, say_field
+from cli.terminal import printable, say, say_field
 from rag.errors import AskbookError
 from rag.settings import Settings
 from rag.system.process import program
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from rag.ports import Parts

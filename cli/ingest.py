@@ -12,11 +12,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
-from cli.terminal import EVERY, animated, by_rules, console, counted, duration, how_far, in_line, print_json, say
+from cli.terminal import EVERY, animated, by_rules, console, duration, how_far, in_line, print_json, say
 from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 from rag.system.process import install_command, program
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.session import ChatSession
-from cli.terminal import counted, say
+from cli.terminal import say
 from cli.threads import HISTORY
 from rag.errors import UsageError
 from rag.system.files import private_folder
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

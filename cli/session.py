@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cli.terminal import counted, in_line
+from cli.terminal import in_line
 from rag.conversation.turns import check_thread_id, stored_response
 from rag.errors import UsageError
 from rag.settings import Settings
+from rag.text.counting import counted
 from rag.types import Citation, Event, Response, new_id
 
 if TYPE_CHECKING:

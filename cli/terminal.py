@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
+from rag.text.counting import counted
 from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
@@ -118,11 +119,6 @@ def by_rules(generator: str) -> str:
     if generator.startswith("plain"):
         return generator.replace("plain", "as plain pages", 1)
     return f"by the rules of {generator}"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def console(**options: Any) -> Console:

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import clipped, counted, in_line, one_line, print_json, printable, say
+from cli.terminal import clipped, in_line, one_line, print_json, printable, say
 from rag.errors import MemoryFailureError
 from rag.settings import Settings
 from rag.system.files import write_private
+from rag.text.counting import counted
 
 if TYPE_CHECKING:
     from graph.memory import Memory
@@ -116,7 +117,7 @@ def _text(action: str, result: Any) -> str:
     if action == "delete":
         return f"Deleted {result['deleted']}."
     if action == "prune":
-        return f"Deleted {result['checkpoints_deleted']} old checkpoints."
+        return f"Deleted {counted(result['checkpoints_deleted'], 'old checkpoint')}."
     return as_markdown(result)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import console, counted, printable, say, say_failure, say_remarks, waited_for, waiting, without_echo
+from cli.terminal import console, printable, say, say_failure, say_remarks, waited_for, waiting, without_echo
+from rag.text.counting import counted
 from rag.types import Event, Response
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Final
 
-from cli.terminal import clipped, counted, in_line, print_json, printable
+from cli.terminal import clipped, in_line, print_json, printable
 from cli.threads import stored
 from rag.book import Chunk
 from rag.conversation.verification import (
@@ -16,12 +17,16 @@ from rag.conversation.verification import (
     LostSentence,
     Verification,
     citations_of,
+    has_text,
     lost_sentences,
     verify,
 )
 from rag.errors import UsageError
+from rag.ports import ChunkIndex
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
+from rag.text.counting import counted
+from rag.types import Citation
 
 _QUOTE: Final = 80  # characters of a quote on its line
 _SENTENCE: Final = 160  # characters of a sentence on its line
@@ -39,20 +44,26 @@ def verify_thread(options: argparse.Namespace) -> int:
 
 async def _verified(options: argparse.Namespace, settings: Settings) -> Verification:
     """Check each citation in the given book, else in the book of its turn, read with the profile of that turn."""
-    from rag.books.book_settings import choose_collection
+    from rag.books.book_settings import choose_collection, collection_index, owner_of
+    from rag.index.catalog import require_book
 
     conversation = await stored(settings, options.id)
     cited = citations_of(conversation["turns"])
     notices: list[str] = []
     by_book: dict[Book, tuple[str, dict[str, Chunk]]] = {}
     for book in dict.fromkeys(item.book for item in cited):
-        ids = list(dict.fromkeys(item.citation.chunk_id for item in cited if item.book == book))
+        citations = [item.citation for item in cited if item.book == book]
         profile = _profile(settings, book, notices)
         name = options.collection or book.collection
         if name is None:
             name = await choose_collection(settings, profile, None)
             notices.append(f"Some turns were stored without the name of their book; they were checked against {name}.")
-        by_book[book] = (name, await _chunks(settings, name, profile, ids, named=bool(options.collection)))
+        async with aclosing(collection_index(settings, name, profile)) as index:
+            if options.collection:
+                await require_book(index, owner_of(name, profile))
+            elif await index.info() is None:
+                notices.append(f'There is no book "{name}" now. If it has another name, give that with --collection.')
+            by_book[book] = (name, await _chunks(index, citations))
     checked = []
     for item in cited:
         name, chunks = by_book[item.book]
@@ -75,15 +86,18 @@ def _profile(settings: Settings, book: Book, notices: list[str]) -> Profile:
         return profile_of(settings)
 
 
-async def _chunks(settings: Settings, name: str, profile: Profile, ids: list[str], *, named: bool) -> dict[str, Chunk]:
-    """The chunks of a collection by id, without those that do not exist. With `named` there must be the collection."""
-    from rag.books.book_settings import collection_index, owner_of
-    from rag.index.catalog import require_book
-
-    async with aclosing(collection_index(settings, name, profile)) as index:
-        if named:
-            await require_book(index, owner_of(name, profile))
-        return {chunk.id: chunk for chunk in await index.fetch(ids)}
+async def _chunks(index: ChunkIndex, citations: Sequence[Citation]) -> dict[str, Chunk]:
+    """The chunks that the citations name by id, or where a text has moved, the chunk that has it now."""
+    found = {chunk.id: chunk for chunk in await index.fetch(list({one.chunk_id for one in citations}))}
+    changed = [one for one in citations if not has_text(found.get(one.chunk_id), one)]
+    if changed:
+        wanted = {one.chunk_sha256 for one in changed} - {""}
+        ids = {entry.sha256: entry.id for entry in await index.entries() if entry.sha256 in wanted}
+        moved = {chunk.id: chunk for chunk in await index.fetch(list(ids.values()))}
+        for one in changed:
+            if has_text(chunk := moved.get(ids.get(one.chunk_sha256, "")), one) and chunk:
+                found[one.chunk_id] = chunk
+    return found
 
 
 def _show(result: Verification) -> None:
@@ -117,6 +131,8 @@ def _lost(sentence: LostSentence) -> str:
 def _finding(citation: CheckedCitation) -> str:
     if citation.status == "gone":
         return "The book no longer has this passage."
+    if (place := citation.moved_to) is not None:
+        return f"The passage has moved to {in_line(place.title)} ({in_line(place.url)}):"
     found, total = citation.quotes_found, citation.quotes
     if found == total:
         return "The passage has changed; every quote is still in it."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.terminal import clipped, counted, in_line, printable
+from cli.terminal import clipped, in_line, printable
+from rag.text.counting import counted
 from rag.types import Grounding, JudgeTotals, Response
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # Python adds only the script's own folder
 
-from cli.terminal import counted, printable, progress_bar
+from cli.terminal import printable, progress_bar
 from graph.agent import Agent, open_agent
 from rag.books.book_settings import build_embedder, choose_collection, owner_of
 from rag.errors import AskbookError, MemoryFailureError
@@ -28,6 +28,7 @@ from rag.index.index_errors import filling
 from rag.profiles.profile import Profile, profile_of
 from rag.prompt.tool import read_arguments, tool_answer
 from rag.settings import Settings
+from rag.text.counting import counted
 from rag.types import Citation, Quote, Response, new_id
 from state import Context
 

@@ -251,7 +251,7 @@ class Agent:
         from rag.ingest.book_sources import IngestOptions
         from rag.ingest.patterns import Selection
 
-        given = [sources] if isinstance(sources, Path | str) else list(sources)
+        given = [sources] if isinstance(sources, Path | str) else list(sources or ())
         options = IngestOptions(
             base_url=base_url,
             generator=generator,
@@ -324,6 +324,8 @@ async def open_agent(
     them. `judge` decides about doubtful sentences in place of a language model. Raises `UsageError` for a wrong
     configuration and `MemoryFailureError` when the memory cannot be opened.
     """
+    if not isinstance(settings, Settings):
+        raise UsageError("settings must be Settings.", code="given", hint="Give Settings.from_env().")
     name = profile or settings.profile
     caller_parts = CallerParts(model, retriever, embeddings, qdrant_client, judge)
     async with open_services(

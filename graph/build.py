@@ -55,6 +55,8 @@ def build_graph(
     A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
     the drawing: it adds the edges that error handlers take.
     """
+    if not callable(getattr(services, "parts", None)):
+        raise UsageError("services must be those of open_services.", code="given")
     parts_of = services.parts
     retry = retry_policies(retries)
     failed = {"ERROR": "failed"}
@@ -248,18 +250,18 @@ class LockedAgentGraph(AgentGraph):
         raise NotImplementedError(_ASYNC_ONLY)
 
     def _locked(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
-        configurable = ensure_config(merge_configs(self.config, config)).get("configurable", {})
+        configurable = ensure_config(merge_configs(self.config, config)).get("configurable") or {}
         thread_id = configurable.get("thread_id")
-        if _is_subgraph(config) or "thread_id" not in configurable:  # LangGraph rejects a run without a thread
+        if _is_subgraph(config):
             return nullcontext()
-        if thread_id is None:  # LangGraph would store it as the conversation "None", which all such callers share
-            raise UsageError("The thread_id of the run is None.", code="thread_id", hint="Give each user an id.")
+        if thread_id is None:  # LangGraph would store None as the conversation "None", which all such callers share
+            raise UsageError("The run has no thread_id.", code="thread_id", hint="Give each user an id.")
         return self.lock_of_thread(check_thread_id(str(thread_id)))
 
 
 def _is_subgraph(config: RunnableConfig | None) -> bool:
     """Whether a node of another graph runs this one; LangGraph then gives it the node's namespace."""
-    return bool(ensure_config(config).get("configurable", {}).get("checkpoint_ns"))
+    return bool((ensure_config(config).get("configurable") or {}).get("checkpoint_ns"))
 
 
 def with_thread_lock(graph: AgentGraph, lock_of_thread: LockOfThread) -> LockedAgentGraph:

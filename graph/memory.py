@@ -19,6 +19,7 @@ from graph.conversations import conversation, summary
 from graph.database import Database, GivenStore, LocalDatabase, OtherStore, given_database
 from graph.memory_errors import broken_conversation
 from graph.storage import KEEP_TURNS, Serializers, serializers
+from rag.conversation.turns import unknown_thread
 from rag.errors import MemoryFailureError, UsageError
 from rag.settings import Settings
 from rag.system.process import need
@@ -68,8 +69,10 @@ class Memory:
     def turn(self, thread_id: str) -> AbstractAsyncContextManager[None]:
         """Hold the thread's lock for one turn.
 
-        Raises `MemoryFailureError` "thread_busy" when it cannot be acquired in time.
+        Raises `MemoryFailureError` "thread_busy" when it cannot be acquired in time, and `UsageError` for None.
         """
+        if not isinstance(thread_id, str):
+            raise unknown_thread(thread_id)
         return self._locks.held(thread_id)
 
     async def threads(self) -> list[str]:

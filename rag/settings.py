@@ -127,10 +127,13 @@ class Settings(BaseModel):
     def _with_environment(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Add what the environment sets, and let `Settings(home=...)` set ASKBOOK_HOME.
 
-        A second alias would be read from the environment too, where HOME is always set.
+        A second alias would be read from the environment too, where HOME is always set. None is not given to a field
+        that always has a value.
         """
         names = {name: str(field.validation_alias) for name, field in cls.model_fields.items()}
-        return _environment() | {names.get(name, name): value for name, value in data.items()}
+        always = {name for name, field in cls.model_fields.items() if field.default is not None}
+        given = {name: value for name, value in data.items() if value is not None or name not in always}
+        return _environment() | {names.get(name, name): value for name, value in given.items()}
 
     @classmethod
     def from_env(cls, env_file: Path | None = FOUND) -> Self:

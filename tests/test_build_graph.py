@@ -190,10 +190,11 @@ async def test_an_id_that_the_agent_refuses_is_refused_by_the_graph_too(thread: 
     assert not await machine.agent.threads()
 
 
-async def test_none_is_no_id_that_its_callers_would_share() -> None:
+@pytest.mark.parametrize("configurable", [{"thread_id": None}, {}, None])
+async def test_a_run_without_an_id_is_refused_since_its_callers_would_share_a_conversation(configurable: Any) -> None:
     machine = Machine(ANSWER)
-    with pytest.raises(UsageError, match="None"):
-        await machine.agent.graph.ainvoke(question(), {"configurable": {"thread_id": None}})
+    with pytest.raises(UsageError, match="The run has no thread_id"):
+        await machine.agent.graph.ainvoke(question(), {"configurable": configurable})
     assert not await machine.agent.threads()
 
 

@@ -154,3 +154,11 @@ def test_a_field_that_is_not_used_is_named(run: CommandLine) -> None:
     file = run.folder / "misspelt.jsonl"
     file.write_text('{"question": "How many teeth does a widget have?", "relevent": ["x"]}\n', encoding="utf-8")
     assert "Fields that eval does not use: relevent." in run("eval", str(file)).err
+
+
+def test_one_question_is_in_one_conversation(run: CommandLine) -> None:
+    file = run.folder / "one.jsonl"
+    file.write_text(json.dumps(ROWS[0]), encoding="utf-8")
+    done = run("eval", str(file), "--report", str(run.folder / "one.html"))
+    assert done.out.startswith("1 question in 1 conversation; dataset ")
+    assert "1 questions" not in (run.folder / "one.html").read_text(encoding="utf-8")

@@ -73,3 +73,9 @@ NAMING = (*SEARCHING, ("chat",), ("ingest", "."), ("serve", "--port", "0"), ("mc
 def test_a_name_that_no_book_can_have_is_wrong_usage(command: tuple[str, ...], run: CommandLine) -> None:
     done = run(*command, "--collection", "../x")
     assert (done.code, '"../x" cannot be the name of a collection.' in done.err) == (2, True)
+
+
+def test_a_question_to_a_book_that_is_not_there_is_not_stored(run: CommandLine) -> None:
+    done = run("ask", QUESTION, "--collection", "nothing", "--thread", "t")
+    assert (done.code, done.out, 'There is no book in the collection "nothing".' in done.err) == (1, "", True)
+    assert run("threads", "list", "--json").data == []

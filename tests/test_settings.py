@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -146,3 +147,9 @@ def test_an_endless_value_is_refused_in_one_line_that_does_not_repeat_it(
     with pytest.raises(UsageError, match=name) as raised:
         Settings.from_env(None)
     assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_none_in_python_is_a_setting_that_is_not_given(name: str) -> None:
+    unset: Any = {name: None}
+    assert getattr(Settings(**unset), name) == getattr(Settings(), name)

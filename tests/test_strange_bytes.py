@@ -53,8 +53,8 @@ def test_a_question_of_nothing_but_terminal_sequences_is_empty() -> None:
     assert caught.value.code == "empty_question"
 
 
-@pytest.mark.parametrize("thread", ["", " ", "a\nb", "a\x1b[2J", "x" * 256, NO_TEXT])
-async def test_an_id_that_could_not_be_listed_on_a_line_is_turned_away(thread: str) -> None:
+@pytest.mark.parametrize("thread", ["", " ", ".", "..", "a\nb", "a\x1b[2J", "x" * 256, NO_TEXT])
+async def test_an_id_that_could_not_be_listed_on_a_line_or_put_into_an_address_is_turned_away(thread: str) -> None:
     machine = Machine(ANSWER)
     with pytest.raises(UsageError) as caught:
         await machine.agent.ask("What is a node?", thread_id=thread)
@@ -62,7 +62,7 @@ async def test_an_id_that_could_not_be_listed_on_a_line_is_turned_away(thread: s
     assert await machine.agent.threads() == []
 
 
-@pytest.mark.parametrize("thread", ["../../etc/passwd", "'; drop table checkpoints; --", "ü ñ 🤖", "x" * 255])
+@pytest.mark.parametrize("thread", ["../../etc/passwd", "...", "'; drop table checkpoints; --", "ü ñ 🤖", "x" * 255])
 def test_any_printable_id_is_taken_as_given(thread: str) -> None:
     assert check_thread_id(thread) == thread
 

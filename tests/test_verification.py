@@ -114,6 +114,33 @@ def test_the_command_tells_what_has_changed(run: CommandLine, source: Path) -> N
     assert run("verify", "v", "--json").data["lost"][0]["standing"] != "supported"
 
 
+def test_the_passage_of_a_renamed_page_is_found_at_its_new_place(tmp_path: Path) -> None:
+    source, moved = tmp_path / "source", CommandLine(tmp_path)
+    source.mkdir()
+    (source / "widgets.md").write_text(PAGES["widgets.md"])
+    asyncio.run(index_book(source, moved.home))
+    assert moved("ask", "How many teeth does a widget have?", "--thread", "v").code == 0
+    (source / "widgets.md").rename(source / "parts.md")
+    asyncio.run(index_book(source, moved.home))
+    done = moved("verify", "v")
+    assert done.code == 1
+    assert "stale  turn 1 [1]  Widgets" in done.out
+    assert "The passage has moved to Widgets (parts.md" in done.out
+    assert "lost" not in done.out
+    (first, *_) = moved("verify", "v", "--json").data["citations"]
+    assert first["quotes_found"] == first["quotes"]
+    assert first["moved_to"]["chunk_id"] != first["chunk_id"]
+
+
+def test_a_renamed_book_is_told_and_can_be_named(tmp_path: Path, tiny_book: Path) -> None:
+    run = CommandLine(tmp_path, tiny_book)
+    assert run("ask", "How many teeth does a widget have?", "--thread", "v").code == 0
+    assert run("books", "rename", "book", "other").code == 0
+    done = run("verify", "v")
+    assert (done.code, 'There is no book "book" now.' in done.out) == (1, True)
+    assert run("verify", "v", "--collection", "other").code == 0
+
+
 async def test_each_turn_is_checked_against_the_book_that_it_asked(
     run: CommandLine, tiny_source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

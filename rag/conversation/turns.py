@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.prompt.prompts import estimate_tokens
 from rag.system.process import program
+from rag.text.counting import counted
 from rag.text.markup import without_controls, without_markers
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
@@ -54,7 +55,7 @@ def check_question(text: str, longest: int) -> str:
 
 
 def check_thread_id(thread_id: str) -> str:
-    """The id unchanged. Raises `UsageError` if it cannot be printed on one line or is longer than 255 code points."""
+    """The id unchanged. Raises `UsageError` if it cannot be printed on one line or be in an address, or is too long."""
     if not isinstance(thread_id, str):
         raise UsageError(f"A conversation id is text, unlike {thread_id!r:.40}.", code="thread_id")
     if not thread_id.strip() or len(thread_id) > _LONGEST_THREAD or not thread_id.isprintable():
@@ -62,6 +63,8 @@ def check_thread_id(thread_id: str) -> str:
             f"A conversation id must have 1 to {_LONGEST_THREAD} printable characters, unlike {thread_id[:40]!a}.",
             code="thread_id",
         )
+    if thread_id in (".", ".."):  # browsers take these out of an address, also as %2e
+        raise UsageError(f'"{thread_id}" cannot be the id of a conversation.', code="thread_id")
     return thread_id
 
 
@@ -73,8 +76,9 @@ def notices(number: int, messages: int, *, max_turns: int | None, max_messages: 
     found = []
     if max_turns is not None and max_turns - number <= _WARN_BEFORE:
         left = max(0, max_turns - number)
-        unit = "turn" if left == 1 else "turns"
-        found.append(f"This conversation has {left or 'no'} {unit} left; the limit is {max_turns:,}.")
+        found.append(
+            f"This conversation has {counted(left, 'turn') if left else 'no turns'} left; the limit is {max_turns:,}."
+        )
     if max_messages is not None and messages > max_messages:
         found.append(
             f"This conversation has {messages:,} messages, more than the {max_messages:,} that are recommended; "
@@ -88,7 +92,7 @@ def turn_limit(most: int) -> AskbookError:
     return AskbookError(
         "context_overflow",
         "turn_limit",
-        f"This conversation has reached its limit of {most:,} {'turn' if most == 1 else 'turns'}.",
+        f"This conversation has reached its limit of {counted(most, 'turn')}.",
         hint="Type 'clear' in the chat, or start a new conversation.",
     )
 

@@ -16,9 +16,18 @@ CitationStatus = Literal["valid", "stale", "gone"]
 STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
 
 
+class Place(Record):
+    """Where a passage is now."""
+
+    chunk_id: str
+    title: str
+    url: str
+
+
 class CheckedCitation(Record):
-    """A citation checked against `collection`: "valid" if the passage is unchanged, "stale" if its text has changed,
-    "gone" if no passage has this id. `quotes` counts the quotes, `quotes_found` those that are still in the passage.
+    """A citation checked against `collection`: "valid" if the passage is unchanged, "stale" if its text has changed or
+    has moved to another page or place, "gone" if the book has neither the passage nor its text. `quotes` counts the
+    quotes, `quotes_found` those that are still in the passage. `moved_to` is the new place of a text that has moved.
     """
 
     turn_number: int
@@ -31,6 +40,7 @@ class CheckedCitation(Record):
     title: str
     url: str
     chunk_id: str
+    moved_to: Place | None = None
 
 
 class LostSentence(Record):
@@ -94,7 +104,8 @@ def citations_of(turns: Sequence[Mapping[str, Any]]) -> list[Cited]:
 
 
 def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitation:
-    """Compare a citation with the chunk of the same id in a collection, or None if there is no such chunk.
+    """Compare a citation with the chunk of the same id in a collection, or of the same text if that has moved; None if
+    there is no such chunk.
 
     The hash is computed from the chunk's text, because a stored hash may not match it.
     """
@@ -112,7 +123,15 @@ def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitatio
         title=citation.title,
         url=citation.url,
         chunk_id=citation.chunk_id,
+        moved_to=Place(chunk_id=chunk.id, title=chunk.title, url=chunk.url)
+        if chunk and chunk.id != citation.chunk_id
+        else None,
     )
+
+
+def has_text(chunk: Chunk | None, citation: Citation) -> bool:
+    """Whether the text of the chunk is that of the citation's passage. The hash that the index stores may be wrong."""
+    return chunk is not None and citation.chunk_sha256 in ("", hashlib.sha256(chunk.text.encode()).hexdigest())
 
 
 def lost_sentences(
@@ -145,6 +164,6 @@ def lost_sentences(
 def _status(citation: Citation, quotes: Sequence[Quote], chunk: Chunk | None) -> CitationStatus:
     if chunk is None:
         return "gone"
-    same = citation.chunk_sha256 in ("", hashlib.sha256(chunk.text.encode()).hexdigest())
+    same = chunk.id == citation.chunk_id and has_text(chunk, citation)
     in_place = all(chunk.text[quote.start : quote.end] == quote.quote for quote in quotes)
     return "valid" if same and in_place else "stale"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rag.evaluation.evaluation_run import EvaluationRun, RunComparison
 from rag.evaluation.figures import FigureUnit
+from rag.text.counting import counted
 
 _NAME, _SAYS = 21, 60  # columns
 
@@ -32,8 +33,10 @@ def interval(low: float | None, high: float | None, unit: FigureUnit, *, signed:
 def lines(run: EvaluationRun) -> Iterator[str]:
     """The setup, the figures that apply, right answers by kind of question, and the comparison if there is one."""
     setup = run.setup
-    yield f"{len(run.questions)} questions in {setup.conversations} conversations; dataset {setup.dataset}"
-    yield f"book {setup.collection} ({setup.passages} passages), profile {setup.profile}, answered by {setup.model}"
+    asked, conversations = counted(len(run.questions), "question"), counted(setup.conversations, "conversation")
+    yield f"{asked} in {conversations}; dataset {setup.dataset}"
+    book = f"book {setup.collection} ({counted(setup.passages, 'passage')})"
+    yield f"{book}, profile {setup.profile}, answered by {setup.model}"
     yield ""
     yield f"{'figure':<{_NAME}} {'is about':<{_SAYS}} {'value':>7}  {'95% interval':<16} questions"
     for figure in run.figures.values():
@@ -52,7 +55,8 @@ def _comparison(against: RunComparison) -> Iterator[str]:
     yield ""
     missing = f"; {against.only_before} only before, {against.only_now} only now"
     gone = missing if against.only_before or against.only_now else ""
-    yield f"Compared with {against.before.model} on {against.before.collection}: {against.common} questions{gone}"
+    asked = counted(against.common, "question")
+    yield f"Compared with {against.before.model} on {against.before.collection}: {asked}{gone}"
     yield f"{'figure':<{_NAME}} {'before':>8} {'now':>8} {'change':>8}  {'95% interval':<18} verdict"
     for one in against.figures:
         if one.difference is not None:

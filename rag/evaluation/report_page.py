@@ -15,6 +15,7 @@ from rag.evaluation.evaluation_run import EvaluationRun, RunComparison
 from rag.evaluation.figure_table import interval, number
 from rag.evaluation.figures import measured
 from rag.evaluation.grading import DEPTH, GradedAnswer
+from rag.text.counting import counted
 from rag.text.markup import visible
 
 WORST: Final = 20
@@ -28,10 +29,10 @@ _STYLE: Final = Path(__file__).with_name("report.css")
 def report_page(run: EvaluationRun) -> str:
     """The whole page."""
     setup = run.setup
-    title = f"{setup.collection}: {len(run.questions)} questions"
+    title = f"{setup.collection}: {counted(len(run.questions), 'question')}"
     about = (
-        f"dataset {setup.dataset}, {setup.conversations} conversations · book {setup.collection}, "
-        f"{setup.passages} passages · profile {setup.profile} · answered by {setup.model} · "
+        f"dataset {setup.dataset}, {counted(setup.conversations, 'conversation')} · book {setup.collection}, "
+        f"{counted(setup.passages, 'passage')} · profile {setup.profile} · answered by {setup.model} · "
         f"found with {setup.searched_with} · {run.created_at[:16].replace('T', ' ')} UTC"
     )
     parts = [
@@ -171,7 +172,8 @@ def _comparison(against: RunComparison) -> str:
     )
     was = against.before
     about = (
-        f"Before: {was.model} on {was.collection}, profile {was.profile}. {against.common} questions in both runs, "
+        f"Before: {was.model} on {was.collection}, profile {was.profile}. "
+        f"{counted(against.common, 'question')} in both runs, "
         f"{against.only_before} only before, {against.only_now} only now."
     )
     head += "<th class='n'>95% interval</th><th></th>"

@@ -96,7 +96,7 @@ def point_ids(ids: Iterable[str]) -> list[str]:
     known = []
     for id in ids:
         try:
-            known.append(str(UUID(id)))
+            known.append(str(UUID(str(id))))
         except ValueError:
             continue
     return known

@@ -34,7 +34,7 @@ from rag.web.http_requests import (
     person_of,
     status_of,
 )
-from rag.web.running_turns import streamed, turns_of
+from rag.web.running_turns import RunningTurn, streamed, turns_of, while_connected
 
 _WITHDRAWN: Final = "\n\n(The text above was withdrawn.)\n\n"
 _OLDEST: Final = 200  # messages of a request that count as its history
@@ -101,8 +101,12 @@ async def _turn(
         form = _Form(person, context, name, with_usage=with_usage)
         return await streamed(request, stored, events, lambda event: event.type == "sentence", form.sent)
     async with turns_of(request).begun(person, stored, events) as turn:
-        response = [event.response async for event in turn if event.response is not None][-1]
+        response = await while_connected(request, _response_of(turn))
     return _whole(person.seen(response), name)
+
+
+async def _response_of(turn: RunningTurn) -> Response:
+    return [event.response async for event in turn if event.response is not None][-1]
 
 
 def _stored_thread(metadata: Mapping[str, Any], person: Person) -> str | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
@@ -20,11 +20,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rag.errors import AskbookError
+from rag.text.counting import counted
 from rag.types import Event
 from rag.web.api_keys import Person
 from rag.web.hosting import Limits
 from rag.web.http_requests import RequestRefusedError, error_response, person_of
 
+T = TypeVar("T")
 _END: Final = None
 _PING_SECONDS: Final = 15  # between two comments that keep a silent connection open
 FINISHING_SECONDS: Final = 30  # in which running turns may finish when the server stops; the others can be resumed
@@ -82,14 +84,14 @@ class Turns:
         if thread is not None and thread in self._busy:
             raise _thread_busy()
         if self._running[person.name] >= self._limits.concurrent_turns:
-            message = f"{self._limits.concurrent_turns} turns are running already."
+            message = f"This key runs {counted(self._limits.concurrent_turns, 'turn')} already, as many as it may."
             raise RequestRefusedError(429, "too_many_turns", message, hint="Wait until one ends.", retry_after=1)
         if not await self._limiter.hit(self._rate, person.name):
             reset, _ = await self._limiter.get_window_stats(self._rate, person.name)
             raise RequestRefusedError(
                 429,
                 "too_many_requests",
-                f"More than {self._limits.turns_per_minute} questions in a minute.",
+                f"More than {counted(self._limits.turns_per_minute, 'question')} in a minute.",
                 hint="Ask again later.",
                 retry_after=max(1, round(reset - time.time())),
             )
@@ -131,9 +133,40 @@ class RunningTurn:
             await self._task
 
 
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work. It is cancelled, and `RequestRefusedError` raised, when the client closes the connection.
+
+    The body of the request has been read.
+    """
+    working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise RequestRefusedError(499, "client_gone", "The client has closed the connection.")
+    finally:
+        working.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def turns_of(request: Request) -> Turns:
     turns: Turns = request.app.state.turns
     return turns
+
+
+async def _begun(events: AsyncIterator[Event], begins: Callable[[Event], bool]) -> list[Event]:
+    """The events up to the one that begins the answer or ends the turn."""
+    early = []
+    async for event in events:
+        early.append(event)
+        if event.response is not None or begins(event):
+            break
+    return early
 
 
 async def streamed(
@@ -150,11 +183,7 @@ async def streamed(
     person = person_of(request)
     async with AsyncExitStack() as stack:
         reading = aiter(await stack.enter_async_context(turns_of(request).begun(person, thread, events)))
-        early = []
-        async for event in reading:
-            early.append(event)
-            if event.response is not None or begins(event):
-                break
+        early = await while_connected(request, _begun(reading, begins))
         if (last := early[-1].response) is not None and last.error is not None:
             return error_response(last.error, person.seen(last))
         turn = stack.pop_all()

@@ -52,4 +52,4 @@ function label(one) {
   return same.length > 1 ? `${title} (${one.name})` : title;
 }
 
-const counted = (one) => `${(one.passages || 0).toLocaleString("en")} passages`;
+const counted = (one) => `${(one.passages || 0).toLocaleString("en")} ${one.passages === 1 ? "passage" : "passages"}`;
