@@ -45,13 +45,15 @@ async def _help(_session: ChatSession, _rest: str) -> None:
 
 
 def _print_rows(rows: list[tuple[str, ...]]) -> None:
-    """Print a table without lines; the last column is wrapped, the others are not."""
+    """Print a table without lines. The last column is wrapped, the others only beyond half of the screen."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2, 0, 0))
-    for place in range(len(rows[0]) if rows else 0):
-        table.add_column(no_wrap=place < len(rows[0]) - 1, overflow="fold")
+    half = console().width // 2
+    for column in list(zip(*rows, strict=True))[:-1]:
+        table.add_column(no_wrap=max(map(len, column)) <= half, max_width=half, overflow="fold")
+    table.add_column(overflow="fold")
     for row in rows:
         table.add_row(*(Text(in_line(cell)) for cell in row))
     console().print(table)
@@ -166,7 +168,7 @@ async def _book(session: ChatSession, rest: str) -> None:
     found = await list_books(session.settings)
     if not rest:
         marked = [("*" if book.name == session.collection else " ", book) for book in found]
-        _print_rows([(f"{mark}{book.name}", size(book), book.title) for mark, book in marked])
+        _print_rows([(f"{mark}{book.name}", f"{book.title}, {size(book)}") for mark, book in marked])
         return
     if rest not in [book.name for book in found]:
         raise UsageError(f'There is no book "{rest}".', hint=f"Books: {', '.join(book.name for book in found)}.")

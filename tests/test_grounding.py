@@ -231,3 +231,13 @@ def test_the_parts_of_a_claim_belong_together_in_the_passages(sentence: str, sta
 def test_a_rare_subject_alone_does_not_confirm_a_short_claim(sentence: str) -> None:
     verdict = check(sentence, ["A widget has exactly four teeth. Widgets are ground from steel."])
     assert verdict.standing == "unconfirmed"
+
+
+@pytest.mark.parametrize("bound", ["over", "under", "more than", "at least", "twice", "double"])
+def test_a_bound_that_a_claim_adds_to_a_plain_number_is_unconfirmed(bound: str) -> None:
+    assert check("A ticket costs 6 euros.", ["A ticket costs 6 euros."]).supported
+    assert check(f"A ticket costs {bound} 6 euros.", ["A ticket costs 6 euros."]).standing == "unconfirmed"
+
+
+def test_a_bound_may_be_said_in_other_words() -> None:
+    assert check("A ticket costs at least 6 euros.", ["A ticket costs 6 euros at the minimum."]).supported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from rag.books.stored_books import rename_book
+from rag.settings import Settings
 from tests.command_line import QUESTION
 from tests.openai_server import OPENAI_KEY, Endpoint, answer, refuses
 from tests.terminal import CTRL_C, CTRL_D, CTRL_R, ESCAPE, TAB, UP, Terminal, flat
@@ -247,3 +250,12 @@ def test_a_chat_whose_answers_go_into_a_file_prompts_on_the_terminal(home: Path)
         chat.type(CTRL_D)
         assert chat.end() == 0
     assert "\x1b" not in answers.read_text()
+
+
+def test_a_long_name_of_a_book_leaves_room_for_its_title_on_a_narrow_screen(home: Path) -> None:
+    name = "a-book-whose-name-is-longer-than-the-screen"
+    asyncio.run(rename_book(Settings(home=home), "book", name))
+    with Terminal("--collection", name, home=home, width=40) as chat:
+        listed = chat.enter("/book")
+        assert "2 pages, 4\n" in listed
+        assert "askbook's own\n" in listed

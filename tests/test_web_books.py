@@ -176,7 +176,12 @@ async def test_the_models_are_the_profiles_and_then_the_books_where_there_is_a_c
 async def test_a_model_of_an_unknown_book_is_not_found(model: str, *, stream: bool) -> None:
     async with client(two()) as http:
         answer = await http.post("/v1/chat/completions", json={"model": model, "messages": ASKED, "stream": stream})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "model_not_found")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["hint"]) == (
+        404,
+        "model_not_found",
+        "GET /v1/models lists the models.",
+    )
 
 
 async def test_a_model_of_another_book_does_not_continue_a_conversation() -> None:

@@ -16,7 +16,7 @@ CitationStatus = Literal["valid", "stale", "gone"]
 STATUSES: Final[tuple[CitationStatus, ...]] = ("valid", "stale", "gone")
 
 
-class Place(Record):
+class NewPlace(Record):
     """Where a passage is now."""
 
     chunk_id: str
@@ -40,7 +40,7 @@ class CheckedCitation(Record):
     title: str
     url: str
     chunk_id: str
-    moved_to: Place | None = None
+    moved_to: NewPlace | None = None
 
 
 class LostSentence(Record):
@@ -123,7 +123,7 @@ def verify(cited: Cited, chunk: Chunk | None, collection: str) -> CheckedCitatio
         title=citation.title,
         url=citation.url,
         chunk_id=citation.chunk_id,
-        moved_to=Place(chunk_id=chunk.id, title=chunk.title, url=chunk.url)
+        moved_to=NewPlace(chunk_id=chunk.id, title=chunk.title, url=chunk.url)
         if chunk and chunk.id != citation.chunk_id
         else None,
     )

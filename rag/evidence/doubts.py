@@ -25,7 +25,7 @@ from rag.evidence.quantity import (
 )
 from rag.evidence.word_contexts import WordContexts
 from rag.evidence.words import Token
-from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, FORMULA, STEPS, SUMMED
+from rag.text.english.numerals import ARTICLES, BOUNDING, BOUNDS, DERIVING, ESTIMATED, FORMULA, STEPS, SUMMED
 from rag.text.english.units import named
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
@@ -115,6 +115,8 @@ class Comparison(WordContexts):
             said = self.said.tokens
             if (last := self._strange_unit(quantity, held)) is not None:
                 yield missing_reason("unit", _text(said, quantity.first, last), near=True)
+            if fitting and (first := self._added_bound(quantity, fitting)) is not None:
+                yield missing_reason("number", _text(said, first, quantity.last), near=True)
             if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, said):
                 continue
             is_code = mentions.has_code(text, said[quantity.last].end)
@@ -150,6 +152,14 @@ class Comparison(WordContexts):
         strange = "" not in same and same.isdisjoint(named([token.raw for token in behind]))
         is_noun = any(one.content and one.key not in self.sources.holders for one in behind[:1])
         return quantity.last + 1 if strange and is_noun else None
+
+    def _added_bound(self, quantity: Quantity, places: Places) -> int | None:
+        """The token that makes a bound of a number which the passages state plainly: "over 6 euros" for "6 euros"."""
+        words = [token.word for token in self.said.tokens[: quantity.first]]
+        added = next((at for at, word in enumerate(words) if at >= len(words) - 2 and word in BOUNDS), None)
+        lines = (self.sources.lines[number] for number, _ in places)
+        bounded = any(token.word in BOUNDING for line in lines for token in line.tokens)
+        return None if bounded else added
 
     def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
         """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.

@@ -79,10 +79,10 @@ class ModelChoice(NamedTuple):
     profile: str | None
     book: str | None
 
-    def missing(self, offer: Offer) -> RequestRefusedError:
+    def missing(self) -> RequestRefusedError:
         """The refusal for a model whose profile or book does not exist, or not for this person."""
-        hint = f"Models: {', '.join(offer.names)}."
-        return RequestRefusedError(404, "model_not_found", f'There is no model "{self.name[:150]}".', hint=hint)
+        message = f'There is no model "{self.name[:150]}".'
+        return RequestRefusedError(404, "model_not_found", message, hint="GET /v1/models lists the models.")
 
 
 def model_choice(offer: Offer, model: Any) -> ModelChoice:
@@ -99,7 +99,7 @@ def model_choice(offer: Offer, model: Any) -> ModelChoice:
     profile, slash, book = name.partition("/")  # no book has a slash in its name
     chosen = ModelChoice(name, None if profile == ANY else profile, book or None)
     if profile not in (ANY, *offer.names) or (slash and not book):
-        raise chosen.missing(offer)
+        raise chosen.missing()
     return chosen
 
 

@@ -57,7 +57,7 @@ async def read_model(request: Request) -> HttpResponse:
     if chosen.book:
         listed = await own_books(hosting, person_of(request))
         if chosen.book not in [book["name"] for book in listed]:
-            raise chosen.missing(hosting.offer)
+            raise chosen.missing()
     return JSONResponse(_model(name))
 
 
@@ -77,7 +77,7 @@ async def complete(request: Request) -> HttpResponse:
     try:
         return await _turn(request, data, model, [*history, HumanMessage(question)])
     except UsageError as error:
-        raise model.missing(hosting.offer) if model.book and error.code == "unknown_book" else error from None
+        raise model.missing() if model.book and error.code == "unknown_book" else error from None
 
 
 async def _turn(

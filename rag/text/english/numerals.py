@@ -76,6 +76,18 @@ ROUNDED: Final = frozenset({
     "about", "around", "roughly", "approximately", "nearly", "almost", "over", "under", "above", "below", "circa", "ca",
     "more", "less", "fewer", "least", "most", "some", "~", "≈", ">", "<",
 })  # fmt: skip
+# Directly or two words before a number, which is then a bound or is multiplied.
+BOUNDS: Final = frozenset({
+    "over", "under", "above", "below", "beyond", "more", "less", "fewer", "least", "most", "twice", "thrice", "double",
+    "triple",
+})  # fmt: skip
+# Anywhere in a sentence whose number may be such a bound.
+BOUNDING: Final = BOUNDS | frozenset({
+    "minimum", "maximum", "min", "max", "exceed", "exceeds", "exceeding", "exceeded", "up", "upwards", "limit",
+    "limits", "limited", "within", "greater", "higher", "lower", "larger", "smaller", "longer", "shorter", "older",
+    "younger", "between", "from", "only", "nearly", "almost", "until", "before", "after", "than",
+    "+", ">", "<", "≥", "≤",
+})  # fmt: skip
 PART: Final = frozenset({"part", "parts"})  # of a mixture
 OF_WHICH: Final = frozenset({"the", "every", "these", "those", "our", "its", "their"})  # in "three of the five"
 EQUAL: Final = frozenset({"parts", "amounts", "quantities", "measures", "proportions"})  # behind "equal"
