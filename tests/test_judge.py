@@ -564,7 +564,8 @@ async def test_a_call_of_the_judge_is_no_step_of_the_graph() -> None:
     m = machine(NODE, says(True))
     given = InputState(messages=[HumanMessage("What is a node?")])
     modes: list[Any] = ["updates", "tasks"]
-    seen = [part async for part in m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)]
+    stream: Any = m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)
+    seen = [part async for part in stream]
     assert [name for mode, part in seen if mode == "updates" for name in part] == [*NODES]
     assert {part["name"] for mode, part in seen if mode == "tasks"} == set(NODES)
     m.model.assert_complete()
