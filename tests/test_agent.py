@@ -89,7 +89,9 @@ async def test_a_failed_turn_comes_back_as_a_response() -> None:
     assert response.content == USER_MESSAGES["auth_error"]
 
 
-@pytest.mark.parametrize(("question", "code"), [(" ", "empty_question"), ("x" * 2001, "question_too_long")])
+@pytest.mark.parametrize(
+    ("question", "code"), [(" ", "empty_question"), ("\u200b", "empty_question"), ("x" * 2001, "question_too_long")]
+)
 async def test_an_invalid_question_stores_nothing(question: str, code: str) -> None:
     machine = Machine()
     response = await machine.agent.ask(question, thread_id="t")
