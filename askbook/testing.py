@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any, cast
+from uuid import NAMESPACE_URL, uuid5
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -134,10 +135,10 @@ def tool_call(query: str, call_id: str = "call-1", name: str = "search_book") ->
 
 
 def passage(text: str, number: int = 1, **fields: Any) -> Passage:
-    """A passage as a search finds it; `fields` are those of `Passage`."""
+    """A passage as a search finds it; `fields` are those of `Passage`. Two passages of the same text have one id."""
     values: dict[str, Any] = {
         "score": 0.9,
-        "chunk_id": f"00000000-0000-0000-0000-{number:012d}",
+        "chunk_id": str(uuid5(NAMESPACE_URL, text)),
         "title": f"Page {number}",
         "url": f"https://book.example/page-{number}",
         "link": f"https://book.example/page-{number}",

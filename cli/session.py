@@ -105,9 +105,9 @@ class ChatSession:
 
     async def take_back(self) -> str:
         """Undo the last turn and return its question. Raises `UsageError` if there is none."""
-        question = await self.agent.undo(self.thread_id) if self.thread_id in await self.agent.threads() else None
-        if question is None:
+        if self.thread_id not in await self.agent.threads():
             raise UsageError("There is no turn to undo.", code="nothing_to_undo")
+        question = await self.agent.undo(self.thread_id)
         self.last, self.trace = None, None
         return question
 

@@ -146,15 +146,18 @@ class Agent:
         """The question of an interrupted turn, which `resume` can finish; None when there is none."""
         return interrupted_question(await self._graph.aget_state(thread_config(thread_id)))
 
-    async def undo(self, thread_id: str, *, last: str | None = None) -> str | None:
-        """Remove the last turn, answered or not. Returns its question, or None when there is no turn.
+    async def undo(self, thread_id: str, *, last: str | None = None) -> str:
+        """Remove the last turn, answered or not. Returns its question.
 
         `last` is the `request_id` or the question of the turn to remove. If the last turn is a different one, nothing
-        is removed and `UsageError` "other_turn" is raised. Also raises `UsageError` for an unknown conversation.
+        is removed and `UsageError` "other_turn" is raised. Also raises `UsageError` if there is no turn, and for an
+        unknown conversation.
         """
         async with self.memory.turn(thread_id):
             asked = await self._take_back(thread_id, last=last)
-        return asked.question if asked else None
+        if asked is None:
+            raise UsageError("There is no turn to undo.", code="nothing_to_undo")
+        return asked.question
 
     async def retry(self, thread_id: str, *, context: Context | None = None, last: str | None = None) -> Response:
         """Replace the last turn by asking its question again, as the same request: its id and its metadata stay.

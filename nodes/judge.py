@@ -1,7 +1,7 @@
 """The LLM judge: decides the sentences of an answer that the word-based check leaves in doubt.
 
-It judges several sentences a call while the answer goes on streaming. Each call is a LangGraph task with its own
-retries and time limit, inside the node that writes the answer.
+It judges several sentences a call while the answer goes on streaming. Each call has its own retry and time limit,
+inside the node that writes the answer.
 """
 
 from __future__ import annotations
@@ -11,11 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
-
-from langgraph.errors import NodeTimeoutError
-from langgraph.func import task
-from langgraph.types import RetryPolicy
+from typing import Final, NamedTuple
 
 from nodes.model_call import DiscardingSink, ModelRequest, call_model, tokens_used
 from nodes.turn import RetrySettings
@@ -33,6 +29,14 @@ FIRST: Final = 2  # sentences of finished paragraphs that are worth the first ca
 ENOUGH: Final = 8  # sentences that are worth another call before the answer has ended
 
 OnVerdicts = Callable[[Mapping[int, bool | None]], None]
+
+
+class JudgeReply(NamedTuple):
+    """The verdicts of one call by position, the tokens it used, and why it counts as failed."""
+
+    verdicts: dict[int, bool]
+    tokens: Tokens
+    failure: str = ""
 
 
 class AnswerJudge:
@@ -97,64 +101,57 @@ class AnswerJudge:
         self.opinion.calls += 1
         began = time.monotonic()
         try:
-            reply = await self._task(claims)
-        except (AskbookError, NodeTimeoutError) as failure:
+            reply = await self._reply(claims)
+        except (AskbookError, TimeoutError) as failure:
             return self._failed(failure.code if isinstance(failure, AskbookError) else "timeout")
         except Exception:  # a judge of the user's own may raise anything, and no turn fails because of a judge
             log.exception("the judge failed")
             return self._failed("judge")
         finally:
             self.opinion.milliseconds = round(self.opinion.milliseconds + (time.monotonic() - began) * 1000, 1)
-        self.tokens += Tokens.model_validate(reply["tokens"])
-        if reply["failure"]:
-            return self._failed(reply["failure"])
-        verdicts = {int(place): supported for place, supported in reply["verdicts"].items()}
+        self.tokens += reply.tokens
+        if reply.failure:
+            return self._failed(reply.failure)
         self.opinion.sentences += len(claims)
-        self.opinion.confirmed += sum(verdicts.values())
-        self.opinion.removed += sum(not supported for supported in verdicts.values())
-        return verdicts
+        self.opinion.confirmed += sum(reply.verdicts.values())
+        self.opinion.removed += sum(not supported for supported in reply.verdicts.values())
+        return reply.verdicts
 
     def _failed(self, reason: str) -> dict[int, bool]:
         self.failure = self.failure or reason
         log.warning("the judge failed: %s (%s)", self.opinion.model, reason)
         return {}
 
-    def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a LangGraph task. Its name is unique: a retried node writes another answer, and must not get the
-        stored result of a task with the same name.
+    async def _reply(self, claims: Sequence[Claim]) -> JudgeReply:
+        """One reply of the judge. After a temporary failure it is asked again, unless the service asks to wait, since
+        the user would wait as well.
         """
-        retries = self._retries
-        retry = RetryPolicy(
-            initial_interval=retries.initial_interval * retries.time_scale,
-            max_attempts=min(ATTEMPTS, retries.max_attempts),
-            jitter=False,
-            # No retry when the service asks to wait, since the user would wait as well.
-            retry_on=lambda failure: (
-                isinstance(failure, AskbookError) and failure.requested_wait is None and retries.may_retry(failure)
-            ),
-        )
+        attempts_left = min(ATTEMPTS, self._retries.max_attempts)
+        while True:
+            attempts_left -= 1
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    local = self._parts.judge
+                    return await (self._ask_port(local, claims) if local else self._ask_model(claims))
+            except AskbookError as failure:
+                if not attempts_left or failure.requested_wait is not None or not self._retries.may_retry(failure):
+                    raise
+            await asyncio.sleep(self._retries.initial_interval * self._retries.time_scale)
 
-        async def judge() -> dict[str, Any]:
-            local = self._parts.judge
-            return await (self._ask_port(local, claims) if local else self._ask_model(claims))
-
-        named: Any = task(name=f"judge {self._boundary} {self.opinion.calls}", retry_policy=retry, timeout=TIMEOUT)
-        return named(judge)()
-
-    async def _ask_model(self, claims: Sequence[Claim]) -> dict[str, Any]:
+    async def _ask_model(self, claims: Sequence[Claim]) -> JudgeReply:
         form = JudgePrompt(claims, self._passages, self._boundary)
         length = self._parts.profile.model.max_tokens or 0
         request = ModelRequest(form.prompt, length, False, self.opinion.model)
         message = await call_model(self._parts, request, JudgeReplySink(form))
         verdicts = form.read(message.text)
         failure = "unreadable" if verdicts is None else "" if verdicts else "unreliable"
-        return _reply(verdicts or {}, tokens_used(form.prompt, message), failure)
+        return JudgeReply(verdicts or {}, tokens_used(form.prompt, message), failure)
 
-    async def _ask_port(self, local: Judge, claims: Sequence[Claim]) -> dict[str, Any]:
+    async def _ask_port(self, local: Judge, claims: Sequence[Claim]) -> JudgeReply:
         pairs = [(one.whole, [self._passages[number].text for number in one.numbers]) for one in claims]
         found = await asyncio.to_thread(local.judge, pairs)
         verdicts = {place: verdict for place, (verdict, _) in enumerate(zip(found, claims, strict=False))}
-        return _reply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, Tokens())
+        return JudgeReply({place: verdict for place, verdict in verdicts.items() if verdict is not None}, Tokens())
 
 
 class JudgeReplySink(DiscardingSink):
@@ -170,9 +167,3 @@ class JudgeReplySink(DiscardingSink):
         self._reply += text
         if self._form.is_too_long(self._reply):
             raise AskbookError("api_error", "unreadable", "The judge gave no verdict.")
-
-
-def _reply(verdicts: Mapping[int, bool], tokens: Tokens, failure: str = "") -> dict[str, Any]:
-    """What a call found, in a form that a checkpoint can store."""
-    found = {str(place): verdict for place, verdict in verdicts.items()}
-    return {"verdicts": found, "tokens": tokens.model_dump(), "failure": failure}

@@ -89,7 +89,9 @@ async def test_a_failed_turn_comes_back_as_a_response() -> None:
     assert response.content == USER_MESSAGES["auth_error"]
 
 
-@pytest.mark.parametrize(("question", "code"), [(" ", "empty_question"), ("x" * 2001, "question_too_long")])
+@pytest.mark.parametrize(
+    ("question", "code"), [(" ", "empty_question"), ("\u200b", "empty_question"), ("x" * 2001, "question_too_long")]
+)
 async def test_an_invalid_question_stores_nothing(question: str, code: str) -> None:
     machine = Machine()
     response = await machine.agent.ask(question, thread_id="t")
@@ -163,7 +165,10 @@ async def test_every_turn_can_be_undone_down_to_none() -> None:
     machine = Machine(ANSWER, ANSWER)
     for question in ("First?", "Second?"):
         await machine.agent.ask(question, thread_id="t")
-    assert [await machine.agent.undo("t") for _ in range(3)] == ["Second?", "First?", None]
+    assert [await machine.agent.undo("t") for _ in range(2)] == ["Second?", "First?"]
+    with pytest.raises(UsageError, match="no turn to undo") as none_left:
+        await machine.agent.undo("t")
+    assert none_left.value.code == "nothing_to_undo"
 
 
 async def test_a_failed_turn_can_be_undone() -> None:

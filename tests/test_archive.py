@@ -14,7 +14,7 @@ from graph.storage import thread_config
 from nodes import archive
 from nodes.archive import BLOCK, EMPTY_ARCHIVE, WINDOW, cut, namespace_of, with_blocks, without_block
 from rag.conversation.turns import turns
-from rag.errors import MemoryFailureError
+from rag.errors import MemoryFailureError, UsageError
 from state import InputState
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
@@ -129,7 +129,8 @@ async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memor
     while asked:
         assert await machine.agent.undo("t") == asked.pop()
         assert await questions(machine) == asked
-    assert await machine.agent.undo("t") is None
+    with pytest.raises(UsageError, match="no turn to undo"):
+        await machine.agent.undo("t")
 
 
 async def test_a_forgotten_conversation_leaves_nothing_in_the_archive(memory: Memory) -> None:

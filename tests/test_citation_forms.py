@@ -154,6 +154,24 @@ def test_heading_or_anchor_tell_passages_of_one_page_apart(link: str) -> None:
     assert written(f"It is so {link}.", "title", SAME_PAGE).shown.plain == "It is so [2]."
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("According to passage 1, it is so.", "According to passage [1], it is so."),
+        ("Source 2 says that it is so [1].", "Source [2] says that it is so [1]."),
+        ("It is so, as passages 1 and 2 say.", "It is so, as passages [1][2] say."),
+        ("Passage 7 says so [1].", "Passage 7 says so [1]."),
+        ("See source 1.5 and passage 1-3 [1].", "See source 1.5 and passage 1-3 [1]."),
+        ("Call `passage 1` now [1].", "Call `passage 1` now [1]."),
+        ("The voltage of source 2 is so [1].", "The voltage of source 2 is so [1]."),
+    ],
+)
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_passage_that_a_sentence_names_by_its_number_is_cited(text: str, plain: str, step: int) -> None:
+    book = [passage(1), passage(2, "Connect Source 2 last." if "voltage" in text else "A topic is a bus.")]
+    assert written(text, "source", book, step=step).shown.content == plain
+
+
 @pytest.mark.parametrize("form", ["chapter", "source", "title"])
 def test_code_is_left_alone(form: CitationStyle) -> None:
     text = "Write `(from Chapter 2: Installation)` or `[Source: x](y)` [1]."

@@ -39,6 +39,7 @@ BOOK = (
 NODE = "Each node is a computing process [1]."
 NAME = "Each node has its own name [1]."
 TOPIC = "Each topic is a bus with a name [2]."
+NODES = ("IDLE", "RETRIEVING", "GENERATING", "IDLE")
 IN_TIME = ["## ", *[""] * 300]  # a heading begins, so a paragraph has ended; then a judge has time to speak
 UNSURE = unconfirmed_answer(BOOK)
 REFUSAL = "I don't have information about that in the book content"
@@ -556,3 +557,15 @@ async def test_what_the_judge_says_reaches_no_stream() -> None:
         before, found, _ = str(part).partition("has its own name")
         assert not found or rejected in before
         assert str(part).count("has its own name") <= 1
+
+
+async def test_a_call_of_the_judge_is_no_step_of_the_graph() -> None:
+    """A client that shows the steps of a turn sees the nodes, and no name that differs from run to run."""
+    m = machine(NODE, says(True))
+    given = InputState(messages=[HumanMessage("What is a node?")])
+    modes: list[Any] = ["updates", "tasks"]
+    stream: Any = m.graph.astream(given, thread_config("t"), context=Context(), stream_mode=modes)
+    seen = [part async for part in stream]
+    assert [name for mode, part in seen if mode == "updates" for name in part] == [*NODES]
+    assert {part["name"] for mode, part in seen if mode == "tasks"} == set(NODES)
+    m.model.assert_complete()

@@ -159,12 +159,17 @@ def test_a_sentence_in_the_words_of_the_passage_is_supported(sentence: str) -> N
 
 
 @pytest.mark.parametrize(
-    "said", ["World War 1 was long [1].", "It was Phase 1 of World War [1].", "Passage 1 was long [1]."]
+    "said", ["World War 1 was long [1].", "It was Phase 1 of World War [1].", "Part 1 was long [1]."]
 )
 def test_the_number_of_a_passage_supports_no_claim(said: str) -> None:
     proof = prove(said, ["World War was a long phase."])
     assert [one.standing for one in proof.sentences] == ["contradicted"]
     assert proof.text.endswith("- Passage 1")
+
+
+def test_a_passage_that_is_named_by_its_number_is_cited_and_supports_nothing_by_that() -> None:
+    proof = prove("Passage 1 was long.", ["World War was a long phase."])
+    assert [(one.standing, one.passages) for one in proof.sentences] == [("unconfirmed", (1,))]
 
 
 def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:

@@ -77,6 +77,14 @@ async def test_the_nodes_error_and_rewrite_give_their_updates() -> None:
     assert update["turn"]["rewrite"] == "How many teeth does a widget have?"
 
 
+async def test_the_node_tools_gives_the_model_a_passage_that_it_has_not_seen() -> None:
+    state = open_state(QUESTION, "A widget has four teeth.")
+    asked = await node("GENERATING", ScriptedModel([tool_call("gadget")]))(state)
+    state["exchange"] = asked["exchange"]
+    update = await node("tools", index=MemoryIndex("A gadget is blue."))(state)
+    assert [found["text"] for found in update["passages"]] == ["A widget has four teeth.", "A gadget is blue."]
+
+
 async def test_the_index_in_memory_scores_by_words_and_filters() -> None:
     index = MemoryIndex(passage("Bananas are yellow."), passage("Widgets have teeth.", 2, score=0.1))
     found = await index.retrieve("Which teeth do widgets have?", k=5, threshold=0.5)

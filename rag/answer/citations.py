@@ -33,6 +33,8 @@ MOST_NAMES: Final = 12  # places at which a list of names is cut
 _EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
+# Numbers of passages among the words of a sentence; those in code and in brackets are other forms.
+_SPOKEN: Final = re.compile(rf"{_CODE}|\[[^\[\]\n]*\]|\([^()\n]*\)|(?P<spoken>{phrases.SPOKEN_NUMBERS})")
 _OPEN_FROM: Final = re.compile(r"\([Ff](?:r(?:o(?:m(?: [^()\n]{0,300})?)?)?)?[^\S\n]*\Z")
 
 
@@ -86,7 +88,7 @@ class CitationForms:
         if unknown:
             plain = _EMPTY.sub("", plain)
         plain, letters = self._without_letter(plain)
-        return self._with_trailing(plain), unknown + letters, list(dict.fromkeys(named))
+        return self._with_trailing(_SPOKEN.sub(self._with_spoken, plain)), unknown + letters, list(dict.fromkeys(named))
 
     def _without_letter(self, text: str) -> tuple[str, int]:
         """The text without a footnote such as "[a]" at its end, which names no passage, and how many that were."""
@@ -94,6 +96,16 @@ class CitationForms:
         if found is None or any(found["sign"] in passage.text for passage in self._passages):
             return text, 0
         return text[: found.start()] + text[found.end() :], 1
+
+    def _with_spoken(self, found: re.Match[str]) -> str:
+        """ "passage 1" as "passage [1]", if every number is one of a passage and no passage has these words."""
+        spoken = found["spoken"]
+        if not spoken or any(spoken.casefold() in passage.text.casefold() for passage in self._passages):
+            return found[0]
+        word, _, numbers = spoken.partition(" ")
+        cited = [int(number) for number in re.findall(r"\d+", numbers)]
+        is_ours = {passage.number for passage in self._passages}.issuperset(cited)
+        return f"{word} {''.join(f'[{number}]' for number in cited)}" if is_ours else spoken
 
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""

@@ -20,7 +20,7 @@ from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.prompt.prompts import estimate_tokens
 from rag.system.process import program
 from rag.text.counting import counted
-from rag.text.markup import without_controls, without_markers
+from rag.text.markup import visible, without_controls, without_markers
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
 _REMEMBERED: Final = (
@@ -43,7 +43,7 @@ def check_question(text: str, longest: int) -> str:
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidQuestionError("The question is not UTF-8 text.", code="not_text", hint="Send it as UTF-8.")
     question = without_controls(text).strip()
-    if not question:
+    if not visible(question).strip():
         raise InvalidQuestionError("The question is empty.", code="empty_question", hint="Ask something.")
     if len(question) > longest:
         raise InvalidQuestionError(

@@ -97,10 +97,7 @@ async def undo_turn(request: Request) -> Response:
     for name in data:  # a misspelt `last` must not take back another turn than the one that is meant
         raise UsageError(f"{name[:40]}: this is not allowed; there is no such key.", code="invalid_option")
     await turns_of(request).ended(stored)
-    question = await hosting_of(request).agent.undo(stored, last=last)
-    if question is None:
-        raise UsageError("There is no turn to undo.", code="nothing_to_undo")
-    return JSONResponse({"question": question})
+    return JSONResponse({"question": await hosting_of(request).agent.undo(stored, last=last)})
 
 
 async def take_turn(request: Request) -> Response:

@@ -295,6 +295,8 @@ SIDES: Final = re.compile(
 # --- citations in words ---------------------------------------------------------------------------------------------
 
 # A sign that is meant as a citation where nothing else cites: "(1)" at the end of a sentence. "Step (1)" is none.
+# "passage 1", "sources 1 and 2", as words of a sentence
+SPOKEN_NUMBERS: Final = r"(?i:\b(?:passage|source)s? )\d{1,2}\b(?:(?:,? and|,) \d{1,2}\b)*(?![.,:/-]?\d)"
 TRAILING_NUMBER: Final = re.compile(
     r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
     r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
