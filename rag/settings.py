@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
@@ -28,6 +29,7 @@ _HARMLESS: Final = frozenset({
     "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_MODELS",
     "ASKBOOK_KEEP_TURNS", "ASKBOOK_LOG",
 })  # fmt: skip
+_CREDENTIALS: Final = re.compile(r"//[^/\s]*@")  # of an address
 # A key and the address that it is sent to. Both come from the environment, or both from the file.
 _ADDRESS_OF: Final = {
     "OPENAI_API_KEY": "OPENAI_BASE_URL",
@@ -116,6 +118,11 @@ class Settings(BaseModel):
     def judge_folder(self) -> Path | None:
         """The folder of the judge's model, if ASKBOOK_JUDGE names one."""
         return None if self.judge in (None, "auto", "none") else Path(self.judge)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The fields that `repr` shows. Credentials inside an address are hidden, as keys are."""
+        for name, value in super().__repr_args__():
+            yield name, _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -74,6 +74,13 @@ def test_a_key_is_not_shown_by_repr(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "canary" not in repr(Settings.from_env(None))
 
 
+def test_credentials_in_an_address_are_not_shown_by_repr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://user:canary@models.example/v1")
+    shown = repr(Settings.from_env(None))
+    assert "canary" not in shown
+    assert "https://***@models.example/v1" in shown
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
