@@ -44,7 +44,9 @@ def page_texts(raw: bytes) -> list[LoadedText]:
 def _resolve_links(page: BeautifulSoup) -> None:
     """Make links relative to the page's `<base>` relative to the page. A fragment alone names a place of the page."""
     base = page.find("base", href=True)
-    for link in page.find_all("a", href=True) if base is not None else ():
+    if base is None:
+        return
+    for link in page.find_all("a", href=True):
         with suppress(ValueError):
             if not (target := str(link["href"])).startswith("#"):
                 link["href"] = urljoin(str(base["href"]), target)
