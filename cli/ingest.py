@@ -124,7 +124,7 @@ def _say_failures(failures: Sequence[Any]) -> None:
     for reason, sources in by_reason.items():
         shown = sources if len(sources) <= _ALIKE else sources[:1]
         for source in shown:
-            say(in_line(f"{source}: {reason}"))
+            say(in_line(reason if source in reason else f"{source}: {reason}"))
         if len(sources) > len(shown):
             say(in_line(f"and {len(sources) - len(shown)} more files for the same reason"))
 

@@ -74,6 +74,23 @@ def test_a_raised_number_of_a_page_is_a_power(tmp_path: Path) -> None:
     assert found.text == "It has 10^6 bytes, *x*^n, and `2^32` on the 1st."
 
 
+def test_signs_of_markdown_at_the_beginning_of_a_line_of_a_page_are_text(tmp_path: Path) -> None:
+    html = "<main><h1>A</h1><p># apt-get update<br># reboot</p><p>&gt; 5 items</p><ul><li># one</li></ul></main>"
+    (tmp_path / "a.html").write_text(html)
+    (found,) = passages(tmp_path / "a.html")
+    assert found.heading == ""
+    assert found.text == "\\# apt-get update\\\n\\# reboot\n\n\\> 5 items\n\n- \\# one"
+
+
+def test_links_of_a_page_are_relative_to_its_base(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<head><base href="https://book.example/v2/"></head>'
+        '<main><h1>A</h1><p><a href="b.html">B</a>, <a href="#c">C</a></p></main>'
+    )
+    (found,) = passages(tmp_path / "a.html")
+    assert found.text == "[B](https://book.example/v2/b.html), [C](a.html#c)"
+
+
 def test_code_in_the_definitions_of_a_page_is_kept_at_any_depth(tmp_path: Path) -> None:
     block = "<pre><code>first [1]\n\nsecond\n\nthird\n\n...</code></pre>"
     items = "".join(f"<dt>Term {n}</dt><dd><p>Says {n}.</p><p>As in:</p>{block}<p>So it is.</p></dd>" for n in range(4))
@@ -336,6 +353,20 @@ def test_a_chapter_that_is_edited_is_the_only_changed_page(tmp_path: Path) -> No
     edited = {name: body.replace("quiet", "silent") for name, body in chapters().items()}
     after = {d.path: d.sha256 for d in load_source(epub(tmp_path / "a.epub", edited)).documents}
     assert [path for path in before if before[path] != after[path]] == ["a.epub/OEBPS/text/chapter-3.xhtml"]
+
+
+def test_a_chapter_that_an_epub_lacks_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    file = epub(tmp_path / "a.epub", chapters())
+    names = [f"OEBPS/{name}" for name in chapters()]
+    with zipfile.ZipFile(file) as whole, zipfile.ZipFile(tmp_path / "b.epub", "w") as part:
+        for name in whole.namelist():
+            if name != names[0]:
+                part.writestr(name, whole.read(name))
+    found = load_source(tmp_path / "b.epub")
+    assert [document.path for document in found.documents] == [f"b.epub/{name}" for name in names[1:]]
+    assert [(one.path, one.reason) for one in found.failures] == [
+        (f"b.epub/{names[0]}", "the book lists this chapter, but its file is missing")
+    ]
 
 
 def test_an_empty_epub_as_the_only_source_is_wrong_usage(tmp_path: Path) -> None:

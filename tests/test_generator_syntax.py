@@ -61,7 +61,7 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     folder = written(tmp_path / "site", book)
     (tmp_path / "secret.txt").write_text("secret")
     (document,) = load_source(folder).documents
-    assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'.replace("python", "py")
+    assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'
 
 
 def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_mkdocs_reads_examples_above_its_configuration_only_in_the_repository_of
     if marker:
         written(folder / "repo", {marker: ""})
     (document,) = load_source(folder / "repo" / "docs" / "en").documents
-    assert document.text == ("```py\nx = 1\n```\n\nSome words." if marker else "Some words.")
+    assert document.text == ("```python\nx = 1\n```\n\nSome words." if marker else "Some words.")
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,15 @@ def test_a_source_without_a_page_is_wrong_usage(
     assert ("--generator" in caught.value.hint) == ("by the rules of" in says)
 
 
+@pytest.mark.parametrize("name", ["a.docx", "."])
+def test_a_source_of_another_kind_is_told_which_program_converts_it(write: Write, name: str) -> None:
+    source = write({"a.docx": "A", "b.adoc": "B"})
+    with pytest.raises(UsageError) as caught:
+        load_source(source / name)
+    assert "pandoc" in caught.value.hint
+    assert "asciidoctor" in caught.value.hint
+
+
 def test_a_file_that_is_no_text_fails_with_a_reason_and_the_others_go_on(write: Write) -> None:
     source = write({"a.md": b"caf\xe9", "b.md": b"x\0y", "c.md": "C"})
     result = load_source(source)

@@ -400,6 +400,12 @@ def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their
     assert sorted(deeper) == [f"/docs/{name}/same" for name in names]
 
 
+def test_the_message_about_a_site_that_failed_names_it_once(tmp_path: Any) -> None:
+    result = CommandLine(tmp_path)("ingest", "http://127.0.0.1:9/docs/")
+    assert result.code == 1
+    assert result.err.count("http://127.0.0.1:9/docs/") == 1
+
+
 def test_a_site_that_asks_for_a_delay_gets_one_request_at_a_time(docs: WebSite) -> None:
     guard, running, most = Lock(), [0], [0]
 

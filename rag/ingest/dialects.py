@@ -36,12 +36,6 @@ def titled(title: str) -> str:
     return title if title[-1:] in ".!?:" else f"{title}:"
 
 
-def fenced(code: str, language: str = "") -> str:
-    """Code as a fenced block, whose fence is longer than any run of backticks in it."""
-    fence = "`" * (max(map(len, re.findall("`{3,}", code)), default=2) + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
-
-
 def own_id(attributes: str) -> str:
     """The id in an attribute list such as `.note #start`, as it stands after a heading; empty where there is none."""
     found = _OWN_ID.search(attributes)

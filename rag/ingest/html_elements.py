@@ -66,10 +66,14 @@ def _is_hidden(element: Tag) -> bool:
     return attributes.get("aria-hidden") == "true" or ("hidden" in attributes and attributes.get("role") != "tabpanel")
 
 
+def metas(page: BeautifulSoup, attribute: str, value: str) -> list[str]:
+    """All that the head of a page says of itself under a name."""
+    return [str(one.get("content") or "") for one in page.find_all("meta") if str(one.get(attribute)).lower() == value]
+
+
 def meta(page: BeautifulSoup, attribute: str, value: str) -> str:
-    """What the head of a page says of itself; empty if it does not."""
-    found = (str(one.get("content") or "") for one in page.find_all("meta") if str(one.get(attribute)).lower() == value)
-    return next(found, "")
+    """The first of `metas`; empty where there is none."""
+    return next(iter(metas(page, attribute, value)), "")
 
 
 def page_title(page: BeautifulSoup) -> str:
@@ -85,12 +89,9 @@ def page_title(page: BeautifulSoup) -> str:
 
 def leads_elsewhere(page: BeautifulSoup) -> bool:
     """Whether the page sends its readers to another one."""
-    metas = page.find_all("meta", limit=200)
-    return any(str(one.get("http-equiv") or "").lower() == "refresh" for one in metas)
+    return bool(metas(page, "http-equiv", "refresh"))
 
 
 def is_unlisted(page: BeautifulSoup) -> bool:
     """Whether the page asks search engines not to list it."""
-    metas = page.find_all("meta", limit=200)
-    robots = (one.get("content") for one in metas if str(one.get("name") or "").lower() == "robots")
-    return any("noindex" in str(content or "").lower() for content in robots)
+    return any("noindex" in content.lower() for content in metas(page, "name", "robots"))

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.dialects import fenced, pictured
+from rag.ingest.dialects import pictured
+from rag.ingest.fences import fenced
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain

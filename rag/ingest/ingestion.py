@@ -107,7 +107,11 @@ class Ingestion:
 
     async def load(self) -> None:
         """Read all sources. Those that fail are named in the report. Raises as `BookSources.load`."""
-        await self._sources.load(lambda done: self._tell("load", done, len(self._sources.given)), self._tell_pages)
+        total = len(self._sources.given)
+        await self._sources.load(
+            lambda done: self._tell("load", done, total),
+            lambda number, pages, known: self._tell("load", number, total, pages=pages, known=known),
+        )
         first = self._sources.loaded[0]
         self._title = book_title(first.source, first.documents, first.title)
 
@@ -286,20 +290,12 @@ class Ingestion:
     def _failures(self) -> list[Failure]:
         return [failure for result in self._sources.loaded for failure in result.failures]
 
-    def _tell(self, step: Step, done: int, total: int, *, always: bool = False) -> None:
+    def _tell(self, step: Step, done: int, total: int, *, always: bool = False, **site: int) -> None:
+        """Tell how far a step is, but not too often. `site` counts the pages of the site that is being fetched."""
         moment = time.monotonic()
-        if always or done in (0, total) or moment - self._shown >= EVERY:
+        if always or (done in (0, total) and not site) or moment - self._shown >= EVERY:
             self._shown = moment
-            self._watch(IngestProgress(step=step, done=done, total=total))
-
-    def _tell_pages(self, number: int, pages: int, known: int) -> None:
-        """Tell how many pages of a site were fetched, which is the source of this number."""
-        moment = time.monotonic()
-        if moment - self._shown >= EVERY:
-            self._shown = moment
-            self._watch(
-                IngestProgress(step="load", done=number, total=len(self._sources.given), pages=pages, known=known)
-            )
+            self._watch(IngestProgress(step=step, done=done, total=total, **site))
 
     def report(self) -> IngestReport:
         """What was done, or in a dry run what would be; once the step "chunk" has run."""

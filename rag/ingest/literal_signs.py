@@ -1,4 +1,4 @@
-"""Signs of Markdown that an author wrote as text, such as the stars of `void **code`: they stay signs of the text.
+"""Signs of Markdown that an author wrote as text, such as the stars of `void **code` and the `#` of `# apt update`.
 
 They are marked while HTML becomes Markdown. Then each block is parsed, and what would read as markup gets a backslash.
 """
@@ -12,14 +12,19 @@ from rag.ingest.page import markdown_parser
 
 LONGEST: Final = 20_000  # characters of a block that is parsed
 MOST: Final = 500  # marks of one
-_SIGNS: Final = "*_`[]"
-_MARKS: Final = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"  # stand for the signs; Unicode keeps them for use inside a program
+_SIGNS: Final = "*_`[]#>"
+_MARKS: Final = (
+    "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"  # stand for the signs; Unicode keeps them for use inside a program
+)
 # The signs that are tried together without a backslash, in order.
-_TRIED: Final = (_MARKS, *_MARKS[:3], _MARKS[3:], _MARKS[4], _MARKS[3])
+_TRIED: Final = (_MARKS, *_MARKS[:3], _MARKS[3:5], _MARKS[4], _MARKS[3], *_MARKS[5:])
 _MARKED: Final = str.maketrans(_SIGNS, _MARKS)
 _READ: Final = str.maketrans(_MARKS, _SIGNS)
 # Not the signs that CommonMark never reads as markup: in snake_case, with space around, after a backslash.
-_SIGN: Final = re.compile(r"(?<!\\)(?:(?<!\w)_++|_++(?!\w)|(?<![\s*])\*++|\*++(?!\s)|`++|[\[\]])")
+_SIGN: Final = re.compile(
+    r"(?<!\\)(?:(?<!\w)_++|_++(?!\w)|(?<![\s*])\*++|\*++(?!\s)|`++|[\[\]]|^[ \t]*+(?:#(?=#{0,5}(?:\s|$))|>))",
+    re.MULTILINE,
+)
 _MARK: Final = re.compile(f"[{_MARKS}]")
 _BLOCK_END: Final = re.compile(r"(\n{2,}|\n(?=[ >]*(?:[-|]|\d+\.) ))")
 _BULLET: Final = re.compile(rf"^([ >]*(?:(?:-|\d+\.) +)*){_MARKS[0]}(?=\s)", re.MULTILINE)

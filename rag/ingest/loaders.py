@@ -20,7 +20,7 @@ from rag.ingest.links import checked_base_url
 from rag.ingest.page import Page, plain_inline
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import SourceSummary
-from rag.ingest.source_files import KINDS, Failure, SourceFiles, read_file
+from rag.ingest.source_files import CONVERT, KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
 from rag.ingest.titles import bounded
 from rag.system.stopping import stop_if_cancelled
@@ -79,7 +79,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         by = f" by the rules of {rules.name} ({rules.reason})" if other else ""
         problem = f"{found.name} contains no readable page{by}"
         if not failures:
-            raise UsageError(f"{problem}.", code="no_pages", hint=KINDS + other)
+            raise UsageError(f"{problem}.", code="no_pages", hint=f"{KINDS} {CONVERT}{other}")
         problem = f"{problem}: {failures[0].path}: {failures[0].reason}"
         raise SourceFailedError(f"{problem}.", code="no_pages", hint=KINDS + other)
     rules.enter([page for page, _ in pages], base_url)
@@ -124,11 +124,12 @@ def _read_pages(
         try:
             path.encode()  # a name that is not UTF-8 can be neither stored nor printed
             raw = read_file(file, found.root, hard_links=own, largest=loader.largest)
-            texts = loader.load(raw)
-            published = [page for text in texts if rules.is_published(page := PageFile.of(text, path, file))]
+            read = [PageFile.of(text, path, file) for text in loader.load(raw)]
+            published = [page for page in read if not page.problem and rules.is_published(page)]
         except Exception as error:
             failures.append(found.failure(file, error))
             continue
+        failures += (Failure(found.name, page.path, page.problem) for page in read if page.problem)
         if not published:
             others[suffix] += 1
         digest = hashlib.sha256(raw).digest()

@@ -9,13 +9,14 @@ from pathlib import Path
 from textwrap import indent
 from typing import Final
 
-from rag.ingest.dialects import admonitions, fenced
+from rag.ingest.dialects import admonitions
+from rag.ingest.fences import fenced, fences, language_of
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
 from rag.ingest.mdx_values import declared, without_expressions
 from rag.ingest.page import MarkdownText, plain_inline
-from rag.ingest.page_draft import PageDraft, begin, fences, strip_html
+from rag.ingest.page_draft import PageDraft, begin, strip_html
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, Tag, balanced
 
@@ -195,5 +196,5 @@ def _code_block(match: re.Match[str], draft: PageDraft, page: MdxPage, sources: 
         return match[0]
     code = draft.code(match[3]).strip("`") if code is None else code
     language = re.search(r"language=[\"'](\w+)", match[2])
-    shown = language[1] if language else Path(named).suffix[1:]
+    shown = language[1] if language else language_of(named)
     return draft.keep(indent(fenced(code.strip("\n"), shown), match[1]))

@@ -8,18 +8,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from rag.ingest.anchors import AnchorRule
+from rag.ingest.fences import FENCE, close_fences, fenced, fenced_lines, fences
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
 from rag.ingest.tags import Tag, strip_tags, with_powers
 from rag.text.sentences import code_spans
 
-_FENCE: Final = re.compile(
-    r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
-)
 _NOTE: Final = re.compile(r"\[\^[^\[\]\s]{1,100}\]:")
 _MASK: Final = re.compile("\0(\\d+)\0")
 # An indented line that rewriting could change. Only then it matters whether the line is code.
@@ -29,63 +26,10 @@ _HTML_HEADING: Final = Span(r"^[ \t]*+<(h[1-6])((?:\s[^<>]*+)?)>", r"</{}>")
 _INVISIBLE: Final = Span(r"<(script|style)\b[^<>]*+>", r"(?i:</{}>)")
 _PRE: Final = Span(r"<pre\b[^<>]*+>", r"(?i:</pre>)")
 _CODE: Final = re.compile(r"<code(?:\s[^<>]{0,500})?>(?P<code>[^<>`\0\n]{1,500})</code>", re.IGNORECASE)
-_OPENING: Final = re.compile(
-    r"\A(?P<mark>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<info>[^`\n]+)"
-)
 _LANGUAGE: Final = re.compile(r"(?:\{[ ]*\.?)?(?P<name>[^\s,{}=]*)(?=[\s,{}]|$)")
 _CODE_TITLE: Final = re.compile(r"\btitle=(?:\"[^\"]*\"|'[^']*')")
 _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+")
-
-
 _TITLE: Final = re.compile(r"# .*\n+")
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """A fenced block at the lines `begin` up to `end` (excluded). `closer` is a line that closes it."""
-
-    begin: int
-    end: int
-    closer: str
-    closed: bool
-
-
-def fences(lines: list[str]) -> list[Fence]:
-    """The fenced blocks of a text, at any depth of lists, quotes and JSX; an unclosed one runs to the end.
-
-    The lines are scanned here because a Markdown parser reads a fence directly after a JSX tag as HTML.
-    """
-    found: list[Fence] = []
-    line = 0
-    while line < len(lines):
-        opening = _FENCE.fullmatch(lines[line])
-        if not opening or (opening["mark"][0] == "`" and "`" in opening["info"]):
-            line += 1
-            continue
-        mark = opening["mark"]
-        closing = re.compile(rf"[ \t]*(?:>[ \t]?)*[ \t]*{mark[0]}{{{len(mark)},}}[ \t]*")
-        end = next((n for n in range(line + 1, len(lines)) if closing.fullmatch(lines[n])), None)
-        closer = re.sub(r"[^\s>]", " ", opening["prefix"]) + mark
-        found.append(Fence(line, len(lines) if end is None else end + 1, closer, end is not None))
-        line = found[-1].end
-    return found
-
-
-def without_empty_fences(text: str) -> str:
-    """The text without the fenced blocks that have nothing inside, since the files that they name are missing."""
-    lines = text.split("\n")
-    gone: set[int] = set()
-    for block in fences(lines):
-        if not any(line.strip() for line in lines[block.begin + 1 : block.end - block.closed]):
-            gone.update(range(block.begin, block.end))
-    return "\n".join(line for n, line in enumerate(lines) if n not in gone)
-
-
-def close_fences(text: str) -> str:
-    """The text with its last fence closed, as renderers close a fence that is left open."""
-    lines = text.split("\n")
-    last = fences(lines)[-1:]
-    return text if not last or last[0].closed else text.rstrip("\n") + "\n" + last[0].closer
 
 
 class PageDraft:
@@ -120,7 +64,7 @@ class PageDraft:
         lines = text.split("\n")
         ranges = [(f.begin, f.end) for f in fences(lines)]
         if indented:
-            inside = {n for begin, end in ranges for n in range(begin, end)}
+            inside = fenced_lines(lines)
             if any(_INDENTED.match(line) for n, line in enumerate(lines) if n not in inside):
                 code = [(b, e) for b, e in self.source.code_lines if b not in inside and e - 1 not in inside]
                 code = [one for one in code if not _is_of_note(lines, one[0])]
@@ -174,13 +118,13 @@ def finish(draft: PageDraft, description: str = "") -> MarkdownText:
 
 def _without_options(code: str) -> str:
     """A fenced block that opens with its language and its title; a reader does not see `hl_lines="3"` and `{1,4}`."""
-    opening = _OPENING.match(code)
-    if opening is None:
+    opening = FENCE.match(code)
+    if opening is None or "`" in opening["info"]:
         return code
-    language = _LANGUAGE.match(opening["info"])
+    language = _LANGUAGE.match(opening["info"].strip())
     title = _CODE_TITLE.search(opening["info"])
     shown = " ".join(filter(None, (language["name"] if language else "", title[0] if title else "")))
-    return opening["mark"] + shown + code[opening.end() :]
+    return opening["prefix"] + opening["mark"] + shown + code[opening.end() :]
 
 
 def _words(text: str) -> str:
@@ -197,8 +141,7 @@ def _code_span(found: re.Match[str], draft: PageDraft, *, mdx: bool) -> str:
 def _preformatted(inner: str, draft: PageDraft) -> str:
     """`<pre>` as a fenced block, with its tags removed and its entities decoded."""
     code = html.unescape(re.sub(r"</?[a-z][^>]*>", "", draft.restored(inner))).strip("\n")
-    placeholder = draft.keep(f"```\n{code}\n```")
-    return f"\n\n{placeholder}\n\n"
+    return f"\n\n{draft.keep(fenced(code))}\n\n"
 
 
 def _heading(opening: re.Match[str], inner: str) -> str:

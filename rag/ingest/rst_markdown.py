@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from rag.ingest.dialects import fenced, pictured, titled
+from rag.ingest.dialects import pictured, titled
+from rag.ingest.fences import fenced
 from rag.ingest.rst_syntax import ADMONITIONS
 
 # The nodes of docutils have attributes that its types do not know.
@@ -68,13 +69,10 @@ class RstMarkdown:
 
     def _write_literal_block(self, node: Node, *_: int) -> str:
         classes = [name for name in node["classes"] if name not in ("code", "")]
-        return fenced(node.astext(), classes[0] if classes else "")
+        usual = {"doctest_block": "python", "math_block": "math"}.get(_kind(node), "")
+        return fenced(node.astext(), usual or next(iter(classes), ""))
 
-    def _write_doctest_block(self, node: Node, *_: int) -> str:
-        return fenced(node.astext(), "python")
-
-    def _write_math_block(self, node: Node, *_: int) -> str:
-        return fenced(node.astext(), "math")
+    _write_doctest_block = _write_math_block = _write_literal_block
 
     def _write_line_block(self, node: Node, level: int, depth: int) -> str:
         return "\n".join(self._block(child, level, depth + 1) for child in node.children)
@@ -117,15 +115,13 @@ class RstMarkdown:
     # Lists
 
     def _write_bullet_list(self, node: Node, level: int, depth: int) -> str:
-        return self._items([("- ", child.children) for child in node.children], level, depth)
+        items = []
+        for n, item in enumerate(node.children, int(node.get("start", 1))):
+            mark = f"{n}. " if _kind(node) == "enumerated_list" else "- "
+            items.append(mark + _indented(self._blocks(item.children, level, depth), len(mark)))
+        return ("\n\n" if any("\n\n" in item for item in items) else "\n").join(items)
 
-    def _write_enumerated_list(self, node: Node, level: int, depth: int) -> str:
-        first = int(node.get("start", 1))
-        return self._items([(f"{first + n}. ", child.children) for n, child in enumerate(node.children)], level, depth)
-
-    def _items(self, items: list[tuple[str, Iterable[Node]]], level: int, depth: int) -> str:
-        written = [mark + _indented(self._blocks(children, level, depth), len(mark)) for mark, children in items]
-        return ("\n\n" if any("\n\n" in item for item in written) else "\n").join(written)
+    _write_enumerated_list = _write_bullet_list
 
     def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
         found = []

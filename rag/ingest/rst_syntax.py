@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from rag.ingest.code_lines import is_code
 from rag.ingest.dialects import titled
+from rag.ingest.fences import language_of
 from rag.ingest.includes import line_span
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ _TITLED: Final = {
         "",
     ),
 }
-_LANGUAGES: Final = {"py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": ""}
 # What docutils knows itself.
 _BUILT_IN: Final = ADMONITIONS | _names(
     """
@@ -272,9 +272,8 @@ def directive_parts(
         language = {"doctest": "python", "math": "math"}.get(last, words)  # the argument of doctest names a group
         return _code("\n".join(content), language)
     if last in ("include", "literalinclude"):
-        text, suffix = place.read(words), words.rpartition(".")[2]
-        language = options.get("language") or _LANGUAGES.get(suffix, suffix)
-        return _code("\n".join(chosen_lines(text or "", options)), language)
+        code = "\n".join(chosen_lines(place.read(words) or "", options))
+        return _code(code, options.get("language") or language_of(words))
     inner = DirectivePart("content")
     if last in _VERSION_NOTES:
         version, _, said = words.partition(" ")

@@ -23,6 +23,9 @@ from rag.ingest.patterns import EVERYTHING, Selection
 from rag.system.files import Stamp, stamp
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
+CONVERT: Final = (
+    "Convert other kinds first: pandoc makes Markdown of .docx, .odt, .org and .tex files, asciidoctor HTML of .adoc."
+)
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
 _HARD_LINK: Final = "it is a hard link, so it may be a file of another folder; copy the file instead"
 
@@ -125,7 +128,7 @@ def source_files(
     if not resolved.exists():
         raise UsageError(f"There is no {source}.", code="source", hint=KINDS)
     if resolved.suffix.lower() not in BY_SUFFIX or not resolved.is_file():
-        raise UsageError(f"{source} is of a kind that askbook does not read.", code="source", hint=KINDS)
+        raise UsageError(f"{source} is of a kind that askbook does not read.", code="source", hint=f"{KINDS} {CONVERT}")
     return SourceFiles(resolved, resolved.parent, (resolved,))
 
 

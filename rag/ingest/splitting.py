@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rag.ingest.fences import FENCE
 from rag.ingest.page import CONTAINERS, Block
 from rag.types import OMISSION
 
@@ -25,9 +26,6 @@ _SENTENCE: Final = re.compile(
     r"|[。！？]"
 )
 _SPACE: Final = re.compile(r"\s+")
-_OPENER: Final = re.compile(
-    r"(?P<mark>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{3,}|~{3,}))[ \t]*(?P<language>[^\s,{]{0,20})"
-)
 _NOT_PROSE: Final = re.compile(r"`{3}|~{3}|\||(?:[-*+]|\d{1,9}[.)])\s")
 _QUOTED: Final = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _ITEM: Final = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])[ \t]+(?!.*\n[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])", re.DOTALL)
@@ -221,16 +219,18 @@ def _lines(text: str, begin: int, end: int) -> list[tuple[int, int]]:
 def _place_code(piece: SplitPiece, packer: Packer, fits: Fits, *, fenced: bool) -> None:
     text = packer.text
     spans = _lines(text, piece.begin, piece.end)
-    opening = _OPENER.match(text, *spans[0]) if fenced else None
+    opening = FENCE.match(text, *spans[0]) if fenced else None
     if not opening:
         _place_lines(spans, packer, fits, SplitFrame(piece.begin, piece.end))
         return
     closing, body = text[slice(*spans[-1])], spans[1:-1]
-    if set(closing.strip("> \t")) != {opening["mark"][-1]}:  # not closed itself: the end of a list or quote ends it
-        closing, body = re.sub(r"[^\s>`~]", " ", opening["mark"]), spans[1:]
+    head = opening["prefix"] + opening["mark"]
+    if set(closing.strip("> \t")) != {head[-1]}:  # not closed itself: the end of a list or quote ends it
+        closing, body = re.sub(r"[^\s>`~]", " ", head), spans[1:]
     ends = (body[0][0], body[-1][1]) if body else (0, 0)
     mark = closing[: len(closing) - len(closing.lstrip("> \t"))] + OMISSION
-    frame = SplitFrame(*ends, opening["mark"] + opening["language"] + "\n", "\n" + closing, mark + "\n", "\n" + mark)
+    language = re.split(r"[\s,{]", opening["info"].strip())[0][:20]
+    frame = SplitFrame(*ends, f"{head}{language}\n", f"\n{closing}", f"{mark}\n", f"\n{mark}")
     if not fits(frame.longest * 2):  # such as a fence of a hundred backticks: the code needs at least half
         frame = SplitFrame(*ends)
     _place_lines(body, packer, fits, frame)

@@ -28,7 +28,7 @@ _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplemente
 
 
 def epub_texts(raw: bytes) -> list[LoadedText]:
-    """One text for each chapter that has words, without anchors. Raises `ValueError` if the book cannot be read."""
+    """A text for each chapter that has words or is missing, without anchors. Raises `ValueError` if none has words."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _DAMAGES as error:
@@ -38,7 +38,7 @@ def epub_texts(raw: bytes) -> list[LoadedText]:
             texts = list(_chapters(_Archive(archive)))
         except KeyError as error:
             raise ValueError(_BROKEN) from error
-    if not texts:
+    if not any(text.body for text in texts):
         raise ValueError("it has no text")
     return texts
 
@@ -102,7 +102,11 @@ def _chapters(archive: _Archive) -> Iterator[LoadedText]:
         if not name or name in found:
             continue
         found.add(name)
-        page = parsed_html(archive.read(name))
+        try:
+            page = parsed_html(archive.read(name))
+        except KeyError:
+            yield LoadedText("", "plain", part=name, problem="the book lists this chapter, but its file is missing")
+            continue
         body = html_text(page.body, anchors=False) if page.body is not None else ""
         if body:
             title, above = contents.get(name, ("", ()))

@@ -24,7 +24,8 @@ class LoadedText:
 
     `has_head` says that there is front matter, even if it is empty. A file that holds several texts, such as an EPUB,
     names each by its `part`, the POSIX path inside the file, and gives the titles `above` it, outermost first. A text
-    with printed pages says in `page_lines` at which line each of them begins; such a text is used as it is.
+    with printed pages says in `page_lines` at which line each of them begins; such a text is used as it is. A part that
+    cannot be read has a `problem` in place of a body.
     """
 
     body: str
@@ -34,6 +35,7 @@ class LoadedText:
     part: str = ""
     above: tuple[str, ...] = ()
     page_lines: tuple[int, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
 
 from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LoadedText
@@ -27,6 +29,7 @@ def page_texts(raw: bytes) -> list[LoadedText]:
     page = parsed_html(raw)
     if leads_elsewhere(page) or not without_furniture(page):
         return []
+    _resolve_links(page)
     has_title = any(_is_title(one) for one in page.find_all("h1"))
     fields: dict[str, Any] = {} if has_title else {"title": page_title(page)}
     if is_unlisted(page):
@@ -36,6 +39,17 @@ def page_texts(raw: bytes) -> list[LoadedText]:
         element = page.body
     body = html_text(element) if element is not None else _found_by_words(page)
     return [LoadedText(body, "plain", fields)]
+
+
+def _resolve_links(page: BeautifulSoup) -> None:
+    """Make links relative to the page's `<base>` relative to the page. A fragment alone names a place of the page."""
+    base = page.find("base", href=True)
+    if base is None:
+        return
+    for link in page.find_all("a", href=True):
+        with suppress(ValueError):
+            if not (target := str(link["href"])).startswith("#"):
+                link["href"] = urljoin(str(base["href"]), target)
 
 
 def _is_title(heading: Tag) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag.ingest.formats.printed_lines import PrintedLine
+from rag.ingest.formats.printed_lines import PrintedLine, usual_size
 
 MARGIN: Final = 0.12  # the part of a page at its top and its bottom where running titles stand
 LARGER: Final = 1.15  # a heading's size of type, as a multiple of the text's
@@ -37,10 +37,7 @@ def _repeated(lines: Sequence[PrintedLine], heights: Sequence[float]) -> set[int
 
     Numbers may differ, but not in a larger type: `Section 1.1` and `Section 2.1` at the top of pages are headings.
     """
-    sizes = Counter[float]()
-    for line in lines:
-        sizes[round(line.size, 1)] += len(line.text)
-    usual = sizes.most_common(1)[0][0] if sizes else 0.0
+    usual = usual_size(lines)
 
     def place(line: PrintedLine) -> tuple[str, int]:
         return line.text if line.size > usual * LARGER else re.sub(r"\d+", "0", line.text), round(line.y / 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -54,6 +54,14 @@ class Bookmark:
     page: int
     left: float = 0.0
     y: float = 0.0
+
+
+def usual_size(lines: Sequence[PrintedLine]) -> float:
+    """The size of type in which most of the text is set; 0 for no lines."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[round(line.size, 1)] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def whole_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:

@@ -7,16 +7,15 @@ space below is larger than usual, or if the next line is indented, numbered or s
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from statistics import median
 from typing import Final
 
-from rag.ingest.dialects import fenced
+from rag.ingest.fences import fenced
 from rag.ingest.formats.page_furniture import ENTRIES, LARGER, text_lines
-from rag.ingest.formats.printed_lines import Bookmark, PrintedLine, right_margins, whole_lines
+from rag.ingest.formats.printed_lines import Bookmark, PrintedLine, right_margins, usual_size, whole_lines
 from rag.ingest.titles import same_title, title_letters
 
 _PAGE: Final = "\0"  # stands where a page begins until the lines are counted; no text of a PDF has it
@@ -120,11 +119,8 @@ def _title_key(text: str) -> str:
 
 def _by_size(lines: list[PrintedLine], base: int) -> list[PrintedLine]:
     """The lines with headings: short ones in a larger type than the text. The three largest sizes are levels."""
-    sizes: Counter[float] = Counter()
-    for line in lines:
-        sizes[round(line.size, 1)] += len(line.text)
-    usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    large = sorted({size for size in sizes if size >= usual * LARGER}, reverse=True)
+    usual = usual_size(lines)
+    large = sorted({size for line in lines if (size := round(line.size, 1)) >= usual * LARGER}, reverse=True)
     levels = {size: min(n, 2) + base for n, size in enumerate(large)}
     return [
         replace(line, level=levels.get(round(line.size, 1), 0))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from rag.ingest.data_values import from_toml, from_yaml, unicode_text, unicode_values
-from rag.ingest.dialects import fenced
+from rag.ingest.fences import fenced
 from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")

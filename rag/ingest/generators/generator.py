@@ -227,13 +227,14 @@ class Generator(ABC):
         return finish(draft, description)
 
     def includes(self, page: PageFile) -> Includes:
-        """The files that a page may include."""
-        return self.noted(page, Includes(self.include_root))
-
-    def noted(self, page: PageFile, includes: Includes) -> Includes:
-        """The same files, of which `refused` will tell."""
+        """The files that a page may include. `refused` tells of those that may not be read."""
+        includes = self.new_includes()
         self._included.append((page.path, includes))
         return includes
+
+    def new_includes(self) -> Includes:
+        """The files that any page may include."""
+        return Includes(self.include_root)
 
     @property
     def refused(self) -> dict[str, list[str]]:

@@ -14,11 +14,12 @@ from markdown_it.tree import SyntaxTreeNode
 
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
 from rag.ingest.dialects import titled, with_own_ids
+from rag.ingest.fences import fenced_lines, fences, without_empty_fences
 from rag.ingest.generators.config_files import as_text
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.includes import Includes, line_span, section
 from rag.ingest.page import markdown_parser
-from rag.ingest.page_draft import PageDraft, fences, without_empty_fences
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"
@@ -29,12 +30,8 @@ _ANCHOR: Final = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
 _RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILINE)
 _ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
 _UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
-_RUST: Final = re.compile(r"^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?(?:```+|~~~+)[ \t]*rust\b", re.MULTILINE)
-_HIDELINES: Final = re.compile(r"^[ \t>]*(?:```+|~~~+)[^\n]*\bhidelines=(?P<mark>[^\s,`]+)", re.MULTILINE)
-_ADMONISH: Final = re.compile(
-    r"(?P<indent>[ \t>]*)(?:`{3,}|~{3,})[ \t]*admonish\b[ \t]*(?P<kind>[A-Za-z][\w-]*+(?!=))?[^\"\n]*"
-    r"(?:\"(?P<title>[^\"\n]*)\")?[^\n]*"
-)
+_HIDELINES: Final = re.compile(r"\bhidelines=(?P<mark>[^\s,`]+)")
+_ADMONISH: Final = re.compile(r"[ \t]*admonish\b[ \t]*(?P<kind>[A-Za-z][\w-]*+(?!=))?[^\"]*(?:\"(?P<title>[^\"]*)\")?")
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
 
 
@@ -160,7 +157,7 @@ def _with_includes(text: str, folder: Path, includes: Includes) -> str:
     if "{{#" not in text:
         return text
     lines = text.split("\n")
-    inside = {n for block in fences(lines) for n in range(block.begin, block.end)}
+    inside = fenced_lines(lines)
 
     def included(match: re.Match[str], number: int) -> str:
         """A playground outside a fence gets one."""
@@ -194,19 +191,20 @@ def without_hidden_lines(text: str) -> str:
     >>> without_hidden_lines("```rust\\n# fn main() {\\n## x\\n#[test]\\n# }\\n```")
     '```rust\\n# x\\n#[test]\\n```'
     """
-    if not _RUST.search(text) and not _HIDELINES.search(text):
+    if "rust" not in text and "hidelines=" not in text:
         return text
-    lines: list[str | None] = list(text.split("\n"))
-    for block in fences(text.split("\n")):
-        opening = lines[block.begin] or ""
-        if hides := _HIDELINES.match(opening):
-            for n in range(block.begin + 1, block.end - block.closed):
-                lines[n] = None if (lines[n] or "").lstrip().startswith(hides["mark"]) else lines[n]
-        for n in range(block.begin + 1, block.end - block.closed) if _RUST.match(opening) and not hides else ():
-            hidden = _HIDDEN.fullmatch(lines[n] or "")
-            if hidden:
-                lines[n] = f"{hidden['indent']}#{hidden['rest']}" if hidden["mark"] == "#" else None
-    return "\n".join(line for line in lines if line is not None)
+    lines = text.split("\n")
+    hidden: set[int] = set()
+    for block in fences(lines):
+        if hides := _HIDELINES.search(block.info):
+            hidden.update(n for n in block.inside if lines[n].lstrip().startswith(hides["mark"]))
+        elif re.match(r"[ \t]*rust\b", block.info):
+            for n in block.inside:
+                if (marked := _HIDDEN.fullmatch(lines[n])) and marked["mark"] == "#":
+                    lines[n] = f"{marked['indent']}#{marked['rest']}"
+                elif marked:
+                    hidden.add(n)
+    return "\n".join(line for n, line in enumerate(lines) if n not in hidden)
 
 
 def _unfolded(text: str) -> str:
@@ -215,9 +213,9 @@ def _unfolded(text: str) -> str:
         return text
     lines = text.split("\n")
     for block in fences(lines):
-        if opening := _ADMONISH.fullmatch(lines[block.begin]):
-            title = opening["title"] or (opening["kind"] or "note").capitalize()
-            lines[block.begin] = opening["indent"] + titled(title) + "\n" + opening["indent"].rstrip()
+        if opening := _ADMONISH.match(block.info):
+            indent, title = block.prefix, opening["title"] or (opening["kind"] or "note").capitalize()
+            lines[block.begin] = f"{indent}{titled(title)}\n{indent.rstrip()}"
             if block.closed:
-                lines[block.end - 1] = opening["indent"].rstrip()
+                lines[block.end - 1] = indent.rstrip()
     return "\n".join(lines)

@@ -126,8 +126,8 @@ class MkDocs(Generator):
 
     # Its syntax
 
-    def includes(self, page: PageFile) -> Includes:
-        return self.noted(page, Includes(self.include_root, *self._examples, named=self._snippet_folders))
+    def new_includes(self) -> Includes:
+        return Includes(self.include_root, *self._examples, named=self._snippet_folders)
 
     @cached_property
     def _snippet_folders(self) -> list[Path]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
+from rag.ingest.fences import FENCE, fenced, fenced_lines, language_of, without_empty_fences
 from rag.ingest.includes import Includes, line_span, section
-from rag.ingest.page_draft import PageDraft, fences, without_empty_fences
+from rag.ingest.page_draft import PageDraft
 from rag.ingest.spans import Span
 
 DEPTH: Final = 12  # levels of blocks inside blocks
@@ -23,7 +24,6 @@ _BLOCK: Final = re.compile(
     r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]+(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
     r"(?:\"(?P<title>[^\n]*)\")?[ ]*"
 )
-_FENCE: Final = re.compile(r"[ >]*(?:[-*+][ ]+|\d{1,9}[.)][ ]+)?(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)")
 _SLASHES: Final = re.compile(
     r"(?P<indent>[ ]*)(?P<mark>/{3,})[ ]*(?P<kind>[\w-]+)[ ]*(?:\|[ ]*(?P<title>[^\n]*?))?[ ]*"
 )
@@ -91,7 +91,6 @@ _INCLUDED_FILE: Final = re.compile(
     r"(?P<name>[^\s*{}!]{1,500})(?P<options>[^{}\n]{0,500}?)[<>]?(?:\*|!)\}[ \t]*$"
 )
 _CHOSEN_LINES: Final = re.compile(r"\bln\[(?P<ranges>[\d:,\s]*)\]|\[ln:(?P<dashed>[\d.,\s-]*)\]")
-_LANGUAGES: Final = {"yml": "yaml", "htm": "html", "jsonc": "json", "sh": "bash"}
 
 
 def with_snippets(text: str, folders: Sequence[Path], includes: Includes) -> str:
@@ -143,8 +142,7 @@ def _included_file(match: re.Match[str], folders: Sequence[Path], includes: Incl
         lines = [line for span in spans.split(",") for line in line_span(lines, span)]
     if match["kind"] != "*":
         return with_snippets("\n".join(lines), folders, includes.below()).split("\n")
-    suffix = Path(match["name"]).suffix.lstrip(".").lower()
-    return [f"```{_LANGUAGES.get(suffix, suffix)}", *lines, "```"]
+    return fenced("\n".join(lines), language_of(match["name"])).split("\n")
 
 
 def unfolded(text: str) -> str:
@@ -160,7 +158,7 @@ def unfolded(text: str) -> str:
 
 def _unfolded(lines: list[str], depth: int) -> list[str]:
     found: list[str] = []
-    code = _code_lines(lines)
+    code = fenced_lines(lines)
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -174,10 +172,6 @@ def _unfolded(lines: list[str], depth: int) -> list[str]:
         found += [*_above(found), block["indent"] + _title(block), *_unfolded(_joined(inner), depth + 1), ""]
         at = end
     return found
-
-
-def _code_lines(lines: list[str]) -> set[int]:
-    return {n for block in fences(lines) for n in range(block.begin, block.end)}
 
 
 def _end(lines: list[str], at: int, indent: int) -> int:
@@ -220,7 +214,7 @@ def _without_slashes(lines: list[str]) -> list[str]:
     if not any(_SLASHES.fullmatch(line) for line in lines):
         return lines
     found: list[str] = []
-    code = _code_lines(lines)
+    code = fenced_lines(lines)
     options = False
     depth = 0
     for n, line in enumerate(lines):
@@ -279,7 +273,7 @@ def _without_alt(heading: re.Match[str]) -> str:
 
 def _only_runs(code: str) -> bool:
     """Whether markdown-exec runs a block of code when the site is made, and shows only its output."""
-    opening = _FENCE.match(code)
+    opening = FENCE.match(code)
     return opening is not None and bool(_RUN.search(opening["info"])) and not _SOURCE.search(opening["info"])
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag.ingest.anchors import docutils_id
-from rag.ingest.dialects import fenced, own_id, without_definition_marks
+from rag.ingest.dialects import own_id, without_definition_marks
+from rag.ingest.fences import closing_line, fenced
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.page_draft import PageDraft
 from rag.ingest.rst_syntax import BookPlace, chosen_lines, directive_parts, is_include, role_text
@@ -59,7 +60,7 @@ def _unfolded(lines: list[str], place: MystPlace, depth: int) -> list[str]:
             found.append(lines[at])
             at += 1
             continue
-        end = _end(lines, at + 1, fence["mark"])
+        end = closing_line(lines, at + 1, fence["mark"])
         if fence["name"] is None:
             found += lines[at : end + 1]
         else:
@@ -69,12 +70,6 @@ def _unfolded(lines: list[str], place: MystPlace, depth: int) -> list[str]:
             found += ["", *(indent + line if line else "" for line in written), ""]
         at = end + 1
     return found
-
-
-def _end(lines: list[str], at: int, mark: str) -> int:
-    """The line that closes a fence, or the number of lines."""
-    closing = re.compile(rf"[ ]*{re.escape(mark[0])}{{{len(mark)},}}[ ]*")
-    return next((n for n in range(at, len(lines)) if closing.fullmatch(lines[n])), len(lines))
 
 
 def _directive(name: str, argument: str, body: list[str], place: MystPlace, depth: int) -> list[str]:

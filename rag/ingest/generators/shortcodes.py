@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rag.ingest.dialects import fenced, titled
+from rag.ingest.dialects import titled
+from rag.ingest.fences import fenced, language_of
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.generators.config_files import option
 from rag.ingest.generators.generator import PageFile
@@ -103,7 +104,6 @@ def _wrapped(name: str, arguments: dict[str, str], inner: str) -> str:
     name = name.rpartition("/")[2]
     if name in _FENCES:
         language = "" if name == "code-toggle" else _first(arguments, "lang", "language", "0")
-        language = language if re.fullmatch(r"[\w+#-]+", language) else ""
         return f"\n{fenced(inner.strip(chr(10)), language)}\n"
     if name in _TABS:
         label = _first(arguments, "header", "name", "title", "label", "tabname", "0")
@@ -153,6 +153,6 @@ def _included(name: str, place: ShortcodePage, *, as_code: bool) -> str:
         return ""
     suffix = posixpath.splitext(name)[1].lower()
     if as_code or suffix not in (".md", ".markdown", ".html", ".txt", ""):
-        return f"\n```{suffix.lstrip('.')}\n{text.strip(chr(10))}\n```\n"
+        return f"\n{fenced(text.strip(chr(10)), language_of(name))}\n"
     below = replace(place, includes=place.includes.below())
     return expand_shortcodes(front_matter(text)[1], below).strip("\n")
