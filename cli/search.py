@@ -68,18 +68,11 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     if not past:  # spares the imports of a model call
         return ""
     from nodes.error import to_askbook_error
-    from nodes.retrieve import (
-        REWRITE_SECONDS,
-        ask_rewrite,
-        no_rewrite_notice,
-        rewrite_of,
-        rewrite_prompt,
-        wants_rewrite,
-    )
+    from nodes.idle import wants_rewrite
+    from nodes.rewrite import REWRITE_SECONDS, ask_rewrite, no_rewrite_notice, rewrite_of, rewrite_prompt
 
     if not wants_rewrite(parts, past):
         return ""
-
     prompt = rewrite_prompt(parts.profile, query, past)
     if not prompt:
         say(no_rewrite_notice("no_room"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, messages_to_dict
 from langgraph.runtime import Runtime
 
 from nodes.archive import older_turns
@@ -22,7 +22,6 @@ from nodes.judge import AnswerJudge
 from nodes.model_call import ModelRequest, call_model, empty_answer, tokens_used, was_truncated
 from nodes.turn import (
     DEFAULT_RETRIES,
-    AsyncNode,
     RetrySettings,
     Update,
     emit_phase,
@@ -30,7 +29,6 @@ from nodes.turn import (
     exchange_of,
     parts_of_run,
     require_turn,
-    stored_exchange,
     with_notice,
 )
 from rag.answer.writer import AnswerOptions, AnswerWriter
@@ -95,21 +93,19 @@ class _StreamedAnswer:
             self.emit({"type": "retract"})
 
 
-def make_generate(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -> AsyncNode:
+async def generate(
+    state: AgentState, runtime: Runtime[Context], *, parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES
+) -> Update:
     """The node `GENERATING`. Raises `AskbookError` when the model fails, without a retry once a sentence was shown."""
-
-    async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
-        with translate_errors("GENERATING", runtime, retries):
-            turn = require_turn(state, "answer")
-            emit_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
-            parts = parts_of_run(runtime, parts_of)
-            if state.get("passages"):
-                return await _answer(parts, state, turn, runtime, retries)
-            draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
-            emit_sentence(runtime, turn, draft["content"])
-            return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
-
-    return generate
+    with translate_errors("GENERATING", runtime, retries):
+        turn = require_turn(state, "answer")
+        emit_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
+        parts = parts_of_run(runtime, parts_of)
+        if state.get("passages"):
+            return await _answer(parts, state, turn, runtime, retries)
+        draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
+        emit_sentence(runtime, turn, draft["content"])
+        return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
 
 
 class _Reply(NamedTuple):
@@ -244,7 +240,7 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     wanted = [ToolCall(name=call["name"], args=call["args"]).model_dump(mode="json") for call in message.tool_calls]
     return {
         "phase": "RETRIEVING",
-        "exchange": [*state.get("exchange", []), *stored_exchange([asked])],
+        "exchange": [*state.get("exchange", []), *messages_to_dict([asked])],
         "tool_calls": [*state.get("tool_calls", []), *wanted],
     }
 

@@ -18,9 +18,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from nodes.archive import EMPTY_ARCHIVE, archive_old_turns
-from nodes.retrieve import wants_rewrite
 from nodes.turn import (
-    AsyncNode,
     Update,
     checked_metadata,
     context_of,
@@ -39,25 +37,21 @@ from rag.conversation.turns import (
     with_aside,
 )
 from rag.errors import InvalidQuestionError
-from rag.ports import PartsOf
+from rag.ports import Parts, PartsOf
 from rag.text.english.speech_acts import is_small_talk
-from rag.types import Phase, Response, iso_time, new_id
+from rag.types import AnsweredQuestion, Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 
-def make_idle(parts_of: PartsOf) -> AsyncNode:
+async def idle(state: AgentState, runtime: Runtime[Context], *, parts_of: PartsOf) -> Update:
     """The node `IDLE`. Raises `AskbookError` for an invalid question."""
-
-    async def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
-        turn, draft = state.get("turn"), state.get("draft")
-        if turn is None or draft is None or has_new_question(state):
-            # In a thread: it may read a profile's file or build the services.
-            return await asyncio.to_thread(open_turn, state, runtime, parts_of)
-        response = make_response(state, turn, draft, runtime)
-        emit_phase(runtime, "IDLE", response.processing_state)
-        return await archive_old_turns(state, runtime, close_turn(state, turn, response))
-
-    return idle
+    turn, draft = state.get("turn"), state.get("draft")
+    if turn is None or draft is None or has_new_question(state):
+        # In a thread: it may read a profile's file or build the services.
+        return await asyncio.to_thread(open_turn, state, runtime, parts_of)
+    response = make_response(state, turn, draft, runtime)
+    emit_phase(runtime, "IDLE", response.processing_state)
+    return await archive_old_turns(state, runtime, close_turn(state, turn, response))
 
 
 def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
@@ -98,6 +92,11 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     if is_left:
         update |= {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *messages], "aside": None}
     return update
+
+
+def wants_rewrite(parts: Parts, answered: Sequence[AnsweredQuestion]) -> bool:
+    """Whether to ask the model for a rewrite: the profile wants it, there is a model, and a turn was answered."""
+    return parts.profile.retrieval.followup == "rewrite" and not parts.quotes and bool(answered)
 
 
 def _with_restored_answer(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from langchain_core.messages import (
     AIMessageChunk,
@@ -17,26 +17,21 @@ from langchain_core.messages import (
     BaseMessage,
     HumanMessage,
     messages_from_dict,
-    messages_to_dict,
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from rag.book import SearchFilter
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
+from rag.search.retriever import parse_filter
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
 _WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
 Update = dict[str, Any]
-
-
-class AsyncNode(Protocol):
-    """A node: from the state to an update of the state."""
-
-    async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
 
 
 def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
@@ -65,11 +60,6 @@ def exchange_of(state: AgentState) -> list[AnyMessage]:
     stored: Sequence[Any] = state.get("exchange", [])  # an earlier version stored messages
     messages: Any = [one if isinstance(one, BaseMessage) else messages_from_dict([one])[0] for one in stored]
     return list(messages)
-
-
-def stored_exchange(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as the state keeps them in `exchange`."""
-    return messages_to_dict(messages)
 
 
 def with_notice(turn: Turn, notice: str) -> Turn:
@@ -114,6 +104,11 @@ def context_of(runtime: Runtime[Context]) -> Context:
             f"The context of the run is of the type {type(context).__name__}.", code="invalid_option", hint=hint
         )
     return context
+
+
+def filter_of_run(runtime: Runtime[Context]) -> SearchFilter | None:
+    """The filter that the caller set for this run. The model cannot change it."""
+    return parse_filter(context_of(runtime).filter)
 
 
 def checked_metadata(metadata: object) -> dict[str, Any]:
