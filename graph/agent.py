@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,6 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from graph.book_reader import read_book
 from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_lock
 from graph.conversations import RemovedQuestion, remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
@@ -39,7 +38,7 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
 from rag.search.langchain_retriever import SeenChunkIndex
 from rag.search.retriever import parse_filter
-from rag.services import observers_of, open_services
+from rag.services import LiveServices, observers_of, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context
@@ -72,10 +71,7 @@ class Agent:
         memory: Memory,
         retries: RetrySettings = DEFAULT_RETRIES,
         observers: Sequence[BaseCallbackHandler] = (),
-        *,
-        reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
-        self._reader = reader
         self._graph = with_callbacks(graph, observers)  # without the lock: for turns, which hold it already
         self.graph = with_thread_lock(self._graph, memory.turn)
         self._runs = TurnRunner(
@@ -246,7 +242,7 @@ class Agent:
         progress of each step. Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be
         read and `RetrievalError` if the index fails or another ingestion changes it.
         """
-        if self._reader is None:
+        if not isinstance(self.services, LiveServices):
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
         from rag.ingest.book_sources import IngestOptions
         from rag.ingest.patterns import Selection
@@ -259,7 +255,7 @@ class Agent:
             rebuild=rebuild,
             dry_run=dry_run,
         )
-        return await self._reader(given, options, collection, watch)
+        return await self.services.ingest(given, options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers.
@@ -335,5 +331,4 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, retries))
-            reader = partial(read_book, settings, name, services, caller_parts)
-            yield Agent(graph, services, memory, retries, observers_of(settings), reader=reader)
+            yield Agent(graph, services, memory, retries, observers_of(settings))
