@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_lock
-from graph.conversations import RemovedQuestion, remove_last_turn
+from graph.conversations import remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
 from graph.turn_run import (
@@ -149,7 +149,7 @@ class Agent:
         is removed and `UsageError` "other_turn" is raised. Also raises `UsageError` for an unknown conversation.
         """
         async with self.memory.turn(thread_id):
-            asked = await self._take_back(thread_id, last=last)
+            asked = await remove_last_turn(self._graph, self.memory.database, thread_id, meant=last)
         return asked.question if asked else None
 
     async def retry(self, thread_id: str, *, context: Context | None = None, last: str | None = None) -> Response:
@@ -173,21 +173,15 @@ class Agent:
     async def _asking_again(self, request: Request, last: str | None) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
         check = partial(check_question, longest=longest)
-        asked = await self._take_back(request.thread_id, check, last=last, keep=True)
+        asked = await remove_last_turn(
+            self._graph, self.memory.database, request.thread_id, check=check, meant=last, keep=True
+        )
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
         async with aclosing(self._runs.run(request, request.graph_input(asked.question))) as events:
             async for event in events:
                 yield event
-
-    async def _take_back(
-        self, thread_id: str, check: Callable[[str], object] = str, *, last: str | None, keep: bool = False
-    ) -> RemovedQuestion | None:
-        database = self.memory.database
-        return await remove_last_turn(
-            self._graph, database.saver, database.store, thread_id, check=check, meant=last, keep=keep
-        )
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""

@@ -78,11 +78,11 @@ class Memory:
 
     async def summary(self, thread_id: str) -> dict[str, Any] | None:
         """A conversation's entry in a list, as `graph.conversations.summary` makes it; None when there is none."""
-        return await summary(self.database.saver, thread_id)
+        return await summary(self.database, thread_id)
 
     async def conversation(self, thread_id: str) -> dict[str, Any] | None:
         """A stored conversation as `graph.conversations.conversation` makes it; None when there is none."""
-        return await conversation(self.database.saver, self.database.store, thread_id)
+        return await conversation(self.database, thread_id)
 
     async def probe(self) -> None:
         """Store a checkpoint, read it back and delete it. Raises `MemoryFailureError` when that fails."""
