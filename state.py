@@ -1,9 +1,9 @@
 """The state of the graph, and the options of one run.
 
 The state holds only JSON data and LangChain messages, so a checkpoint can be read without these classes. `messages`
-holds the latest turns, one question and one answer each, as many as a prompt may use. Older turns are in the archive
-(`nodes.archive`), and `past` summarizes them. Other keys belong to the current turn: the node IDLE sets them at its
-start and resets them at its end, because LangGraph keeps every key of the state between turns.
+has the latest turns, one question and one answer each; older turns are in the archive (`nodes.archive`), and `past`
+summarizes them. LangGraph keeps every key between turns, so IDLE sets the keys of a turn at its start and resets them
+at its end.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rag.types import ArchiveSummary, CitationStyle, GroundingMode, Phase
 
 __all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
 
-# The nodes that an option belongs to, for LangGraph Studio
-_OPEN: Final[dict[str, Any]] = {"langgraph_nodes": ["IDLE"]}
-_SEARCH: Final[dict[str, Any]] = {"langgraph_nodes": ["RETRIEVING", "tools"]}
-_ANSWER: Final[dict[str, Any]] = {"langgraph_nodes": ["GENERATING"]}
+
+def _option(description: str, *nodes: str, **rules: Any) -> Any:
+    """An option that a run may leave out. `nodes` are those that use it, for LangGraph Studio."""
+    return Field(default=None, description=description, json_schema_extra={"langgraph_nodes": [*nodes]}, **rules)
 
 
 class Context(BaseModel):
@@ -35,43 +35,17 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: Annotated[
-        str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_OPEN)
-    ] = None
-    model: Annotated[
-        str | None,
-        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_ANSWER),
-    ] = None
-    top_k: Annotated[
-        int | None,
-        Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_SEARCH),
-    ] = None
-    score_threshold: Annotated[
-        float | None, Field(ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_SEARCH)
-    ] = None
-    filter: Annotated[
-        str | None,
-        Field(
-            max_length=2000,
-            description="URL prefix of the pages to search, or title:PREFIX",
-            json_schema_extra=_SEARCH,
-        ),
-    ] = None
-    temperature: Annotated[
-        float | None,
-        Field(ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_ANSWER),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Field(ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_ANSWER),
-    ] = None
-    citation_style: Annotated[
-        CitationStyle | None, Field(description="Style of the citations", json_schema_extra=_ANSWER)
-    ] = None
-    grounding: Annotated[
-        GroundingMode | None,
-        Field(description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER),
-    ] = None
+    profile: str | None = _option("Profile that answers", "IDLE", max_length=64)
+    model: str | None = _option("Model that answers, among those on offer", "GENERATING", max_length=200)
+    top_k: int | None = _option("Number of passages for the model", "RETRIEVING", "tools", ge=1, le=20)
+    score_threshold: float | None = _option("Minimum score of a passage", "RETRIEVING", "tools", ge=0, le=1)
+    filter: str | None = _option(
+        "URL prefix of the pages to search, or title:PREFIX", "RETRIEVING", "tools", max_length=2000
+    )
+    temperature: float | None = _option("Sampling temperature of the model", "GENERATING", ge=0, le=1)
+    max_tokens: int | None = _option("Maximum length of the answer in tokens", "GENERATING", ge=1, le=100_000)
+    citation_style: CitationStyle | None = _option("Style of the citations", "GENERATING")
+    grounding: GroundingMode | None = _option("Treatment of sentences that the passages do not support", "GENERATING")
 
 
 class Turn(TypedDict):

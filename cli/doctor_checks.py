@@ -166,17 +166,17 @@ async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any])
     from rag.model.endpoint_errors import model_error
     from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
 
-    dialect, refused = RejectedOptions(), set[str]()
+    rejected, refused = RejectedOptions(), set[str]()
     while True:
         meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:
-            async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
+            async for chunk in model.astream("Say yes.", **rejected.accepted(name, options)):
                 if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
                     return refused
                 meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
         except OptionRefusedError as error:
-            if not dialect.note(name, error.option):
+            if not rejected.add(name, error.option):
                 raise
             refused.add(error.option)
         except AskbookError:
