@@ -168,7 +168,11 @@ class ThreadLocks:
         self._users[thread_id] = self._users.get(thread_id, 0) + 1
         try:
             async with AsyncExitStack() as locks:
-                await self._wait(lock, thread_id, deadline)
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await lock.acquire()
+                except TimeoutError:
+                    raise self._busy(thread_id) from None
                 locks.callback(lock.release)
                 await self._wait_for_others(locks, thread_id, deadline)
                 yield
@@ -176,13 +180,6 @@ class ThreadLocks:
             self._users[thread_id] -= 1
             if not self._users[thread_id]:
                 del self._users[thread_id], self._locks[thread_id]
-
-    async def _wait(self, lock: asyncio.Lock, thread_id: str, deadline: float) -> None:
-        try:
-            async with asyncio.timeout_at(deadline):
-                await lock.acquire()
-        except TimeoutError:
-            raise self._busy(thread_id) from None
 
     async def _wait_for_others(self, locks: AsyncExitStack, thread_id: str, deadline: float) -> None:
         pause = _PAUSE

@@ -73,8 +73,11 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
     """
     if collection == MANUAL:
         return local_embedding(settings)
-    if settings.embedding_model is not None:
-        return _of_environment(settings.embedding_model)
+    if (named_or_folder := settings.embedding_model) is not None:
+        name = str(named_or_folder)
+        if not _is_name(named_or_folder):
+            return Embedding(folder=named_or_folder)
+        return Embedding(MULTILINGUAL) if name == MULTILINGUAL else _hosted(name) or Embedding()
     if settings.cohere_api_key and settings.cohere_model:
         return Embedding(settings.cohere_model, "cohere")
     usual = Embedding(COHERE_MODEL, "cohere") if settings.cohere_api_key else Embedding()
@@ -141,12 +144,6 @@ def build_embedder(
     variable = "COHERE_MODEL" if by_default else "ASKBOOK_EMBEDDING_MODEL"
     service = service_of(choice.provider, settings, needs=f"The embedding model {choice.model}", variable=variable)
     return HostedEmbeddings(choice.model, service, connect)
-
-
-def _of_environment(value: Path) -> Embedding:
-    if not _is_name(value):
-        return Embedding(folder=value)
-    return Embedding(MULTILINGUAL) if str(value) == MULTILINGUAL else _hosted(str(value)) or Embedding()
 
 
 def _is_name(value: Path) -> bool:

