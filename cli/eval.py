@@ -194,8 +194,7 @@ def _write(name: str, run: EvaluationRun) -> None:
 def make(options: argparse.Namespace) -> int:
     """Print the dataset as JSON Lines, with --json as a list. Exit code 2 for an unknown book, or if nothing is made.
 
-    The book is one of the index, or a folder or file of pages; what is on the disk under this name is preferred only if
-    the index has no such book.
+    The book is one of the index; if the index has no such book, it is a folder or file of pages.
     """
     wanted = int(number(options.make, "--make", 1, _MOST, whole=True) or 1)
     settings = Settings.from_env()

@@ -1,4 +1,4 @@
-"""What all commands share: results, remarks, errors and progress on the terminal, and an agent opened behind them."""
+"""What all commands share: results, remarks, errors and progress on the terminal, and opening an agent."""
 
 from __future__ import annotations
 
@@ -298,10 +298,7 @@ def progress_bar(doing: str, noun: str = "passage") -> Iterator[Callable[[int, i
 
 
 def preload(*modules: str) -> None:
-    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start.
-
-    The `modules` follow them.
-    """
+    """Load the embedding model's libraries, then `modules`, in a thread while LangGraph is imported."""
     threading.Thread(target=_import_libraries, args=modules, daemon=True).start()
 
 
@@ -317,7 +314,7 @@ def _import_libraries(*modules: str) -> None:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Do not look for garbage in the block, which imports libraries: what they make stays."""
+    """Collect no garbage in the block, which imports libraries: their objects stay."""
     gc.disable()
     try:
         yield

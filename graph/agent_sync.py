@@ -173,9 +173,8 @@ def _iterating(
 class SyncAgent:
     """The methods of `Agent`, each waiting for its result. Every thread may use it.
 
-    It is open from its construction until `close`, the end of a `with` block, or the end of the program. A turn whose
-    iterator is closed early is interrupted, and `resume` finishes it. `watch` of `ingest` is called in the agent's
-    thread.
+    It is open until `close`, the end of a `with` block, or the end of the program. A turn whose iterator is closed
+    early is interrupted, and `resume` finishes it. `watch` of `ingest` is called in the agent's thread.
     """
 
     def __init__(self, background: BackgroundLoop[Agent]) -> None:

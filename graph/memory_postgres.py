@@ -185,8 +185,8 @@ class ClosingConnection(Connection):
 class AdvisoryLocks:
     """PostgreSQL's advisory locks. One connection of this process holds them all; when it ends the server frees them.
 
-    A connection that broke, for instance because the server restarted, is replaced at its next use. TCP keepalives and
-    an idle timeout of zero keep it open while a turn waits for its model; losing it would lose the lock of that turn.
+    A broken connection is replaced at its next use. TCP keepalives and an idle timeout of zero keep it open while a
+    turn waits for its model.
     """
 
     def __init__(self, address: SecretStr, place: str) -> None:

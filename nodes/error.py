@@ -150,9 +150,7 @@ def error(state: AgentState, runtime: Runtime[Context]) -> Update:
 
 
 def _emit_waiting(failure: AskbookError, runtime: Runtime[Context], retries: RetrySettings) -> None:
-    """Write a `waiting` event with the wait before the next attempt: the exact one, or the longest possible one with
-    jitter.
-    """
+    """Write a `waiting` event with the wait before the next attempt, at most, in seconds."""
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
     seconds = retries.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:

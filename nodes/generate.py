@@ -77,9 +77,7 @@ class _StreamedAnswer:
         self.show(self.writer.close())
 
     def show_judged(self, verdicts: Mapping[int, bool | None]) -> None:
-        """Apply the judge's verdicts and show the sentences that waited only for them. Called while the answer still
-        streams.
-        """
+        """Apply the judge's verdicts, while the answer streams, and show the sentences that waited only for them."""
         self.show(self.writer.apply_verdicts(verdicts))
 
     def show(self, pieces: Sequence[str]) -> None:
@@ -120,9 +118,7 @@ class _Reply(NamedTuple):
 async def _answer(
     parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], retries: RetrySettings
 ) -> Update:
-    """Stream the checked sentences of an answer. Returns its draft, or goes on to `tools` if the model asks for a
-    search.
-    """
+    """Stream the checked sentences of an answer. Returns its draft, or the searches that the model asks for."""
     fitted = await _fit(parts, state, turn["question"], runtime)
     judge = AnswerJudge(parts, fitted.passages, retries, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"]))
@@ -246,9 +242,7 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
 
 
 async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
-    """The draft of the finished answer; a fallback draft if the model refused, made small talk, or nothing of its
-    answer can be shown.
-    """
+    """The draft of the finished answer; a fallback if the model refused, made small talk, or nothing can be shown."""
     writer = call.writer
     await call.close(cut=reply.cut)
     if writer.refused:

@@ -100,9 +100,7 @@ def wants_rewrite(parts: Parts, answered: Sequence[AnsweredQuestion]) -> bool:
 
 
 def _with_restored_answer(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
-    """The messages, and whether an answer that `retry` had set aside was restored to them. It is restored if that retry
-    never produced an answer and a different question is asked now.
-    """
+    """The messages, and whether the answer that a failed `retry` set aside was restored, since `asked` is new."""
     restored = with_aside(state["messages"], state.get("aside"))
     if len(restored) > len(state["messages"]) and restored[-1].id == asked.id:
         return restored, True

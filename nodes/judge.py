@@ -60,9 +60,7 @@ class AnswerJudge:
         return 0 if self._parts.judge else self.opinion.calls
 
     def worth_asking(self, waiting: int) -> bool:
-        """Whether to start a call while the answer still streams. One call runs at a time; sentences that arrive
-        meanwhile go into the next one.
-        """
+        """Whether to start a call while the answer still streams. One runs at a time; the next takes the rest."""
         if self.failure:
             return waiting > 0  # nothing is asked, and the sentences need not wait any longer
         is_asking = any(not asking.done() for asking in self._asking)
@@ -120,9 +118,7 @@ class AnswerJudge:
         return {}
 
     def _task(self, claims: Sequence[Claim]) -> Any:
-        """The call as a LangGraph task. Its name is unique: a retried node writes another answer, and must not get the
-        stored result of a task with the same name.
-        """
+        """The call as a LangGraph task. Its name is unique, so that a retried node does not get an earlier result."""
         retries = self._retries
         retry = RetryPolicy(
             initial_interval=retries.initial_interval * retries.time_scale,
@@ -158,9 +154,7 @@ class AnswerJudge:
 
 
 class JudgeReplySink(DiscardingSink):
-    """Stops a reply that can no longer contain a verdict. A small model may ramble until the timeout, while the user
-    waits.
-    """
+    """Stops a reply that can no longer contain a verdict, since a small model may ramble while the user waits."""
 
     def __init__(self, form: JudgePrompt) -> None:
         self._form = form

@@ -85,9 +85,7 @@ async def _corrected_question(turn: Turn, found: SearchResult, parts: Parts) -> 
 
 
 def merge_results(better: SearchResult, found: SearchResult) -> SearchResult:
-    """Merge two searches: alternate their passages, without repeats, as many as the larger search has. The retrieval
-    record is that of `found`, which searched for the question as typed.
-    """
+    """The passages of two searches in turn, as many as the larger has; the record is that of `found`, as typed."""
     pairs = zip_longest(better.passages, found.passages)
     each = {passage.chunk_id: passage for pair in pairs for passage in pair if passage is not None}
     most = max(len(better.passages), len(found.passages))

@@ -110,8 +110,8 @@ def _calls(exchange: Sequence[AnyMessage]) -> list[dict[str, Any]]:
 
 
 class _CallContext(NamedTuple):
-    """The context of one tool call: the turn's passages, the numbers of those in earlier results, the tokens left for
-    this result, the filter, and which failures are retried.
+    """What a tool call is answered with. `room` is the tokens for the result, `in_results` are passages of earlier
+    ones.
     """
 
     passages: list[Passage]

@@ -1,6 +1,4 @@
-"""What the nodes share: their signature, the events they stream, access to the state, the options of a run, retry
-settings.
-"""
+"""What the nodes share: the events they stream, access to the state, the options of a run, retry settings."""
 
 from __future__ import annotations
 
@@ -81,9 +79,7 @@ def require_turn(state: AgentState, purpose: str) -> Turn:
 
 
 def has_new_question(state: AgentState) -> bool:
-    """Whether the last message is a newer question than the open turn's. Then `turn` and `draft` belong to an
-    interrupted run.
-    """
+    """Whether the last message is a newer question than that of `turn`, which then belongs to an interrupted run."""
     turn, last = state.get("turn"), last_message(state)
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 

@@ -1,7 +1,4 @@
-"""Turns in progress: how many each person may run, and the events of one turn on their way to a client.
-
-The first event that says something opens the stream, so that an earlier failure has its HTTP status.
-"""
+"""Turns in progress: how many each person may run, and the events of one turn on their way to a client."""
 
 from __future__ import annotations
 
