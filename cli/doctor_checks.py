@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from cli.terminal import by_rules, counted
@@ -25,12 +25,18 @@ _UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vec
 _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
 _SECONDS: Final = 60.0  # for a model that thinks before its first token
 
-CheckResult = tuple[None, str, str]
+
+class Finding(NamedTuple):
+    """What a check found, what to do about it, and the object that it has built for other checks."""
+
+    detail: str
+    hint: str = ""
+    built: Any = None
 
 
 async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
-) -> CheckResult:
+) -> Finding:
     """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
     from rag.books.book_settings import MANUAL, build_embedder, collection_index, owner_of
     from rag.index.index_errors import no_collection
@@ -41,7 +47,7 @@ async def check_book(
     async with aclosing(collection_index(settings, collection, profile)) as index:
         info = await index.info()
         if info is None and collection == MANUAL:
-            return None, f"the manual; it will be indexed {_place(settings)} at the first question", ""
+            return Finding(f"the manual; it will be indexed {_place(settings)} at the first question")
         if info is None:
             raise no_collection(collection, owner)
         if collection == MANUAL:
@@ -52,7 +58,7 @@ async def check_book(
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))
     detail += f", read {by_rules(read_by)}" if read_by and collection != MANUAL else ""
-    return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
+    return Finding(detail, _hint(settings, info, owner, is_manual=collection == MANUAL))
 
 
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
@@ -122,7 +128,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
     return f'\nA profile for it, such as {settings.home}/profiles/theirs.toml:\n\nextends = "default"\n\n{shown}\n'
 
 
-async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> CheckResult:
+async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
     from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
@@ -131,14 +137,14 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     if model is None:
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
-        return None, "none; answers quote the book's own sentences", hint
+        return Finding("none; answers quote the book's own sentences", hint)
     try:
         return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
     finally:
         await close_model(model)
 
 
-async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> CheckResult:
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> Finding:
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
@@ -147,7 +153,7 @@ async def _check_answers(profile: Profile, model: BaseChatModel, name: str, wher
     for other in filter(None, others):
         await _first_token(model, other, _options(profile) | {"model": other})
         detail += f", and so does {other}"
-    return None, detail, hint
+    return Finding(detail, hint)
 
 
 def _options(profile: Profile) -> dict[str, Any]:

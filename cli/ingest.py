@@ -54,8 +54,11 @@ def ingest(options: argparse.Namespace) -> int:
         print_json(report.model_dump(mode="json") | estimate)
     else:
         _show(report, options, done.question)
-        if options.dry_run:
-            _show_estimate(report, done.seconds)
+        if options.dry_run and report.embedded:
+            what = f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')}"
+            print(f"{what} would be embedded, which would take {duration(done.seconds)}.")
+        elif options.dry_run:
+            print("Nothing would be embedded.")
         if done.language:
             print(f"The book seems to be in {done.language}. {_ADVICE}")
     return 1 if report.failures else 0
@@ -160,16 +163,6 @@ def _changes(documents: Any, *, dry_run: bool) -> str:
         "without text": documents.empty,
     }
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
-
-
-def _show_estimate(report: Any, seconds: float) -> None:
-    if not report.embedded:
-        print("Nothing would be embedded.")
-        return
-    print(
-        f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')} would be embedded, "
-        f"which would take {duration(seconds)}."
-    )
 
 
 def _show(report: Any, options: argparse.Namespace, question: str) -> None:

@@ -116,15 +116,10 @@ def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[s
     for batch in _batches({text_key(text): text for text in texts}.items()):
         names = dict(batch)
         marks = ",".join("?" * len(batch))
-        rows = db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names])
-        found |= {names[key]: vector for key, vector in _vectors(rows).items()}
+        for key, blob in db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names]):
+            if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:  # else it is no vector
+                found[names[key]] = array("f", blob).tolist()
     return found
-
-
-def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
-    """The vectors by key. Rows without a valid vector are left out."""
-    valid = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
-    return {key: array("f", blob).tolist() for key, blob in valid}
 
 
 def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
