@@ -18,22 +18,11 @@ from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_loc
 from graph.conversations import remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
-from graph.turn_run import (
-    Request,
-    TurnRunner,
-    checked_context,
-    interrupted_question,
-    interrupted_request,
-    response_of,
-)
+from graph.turn_run import Request, TurnRunner, checked_context, interrupted_question, interrupted_request, response_of
 from nodes.turn import DEFAULT_RETRIES, RetrySettings, checked_metadata
 from rag.caller_parts import CallerParts
 from rag.conversation.retrieval_context import RetrievalContext
-from rag.conversation.turns import (
-    check_question,
-    check_thread_id,
-    unknown_thread,
-)
+from rag.conversation.turns import check_question, check_thread_id, unknown_thread
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
 from rag.search.langchain_retriever import SeenChunkIndex

@@ -150,9 +150,7 @@ class BlockingGraph(LockedAgentGraph):
         return self.background.run(self.abulk_update_state(config, supersteps))
 
 
-def _waiting(
-    method: Callable[Concatenate[Agent, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[SyncAgent, P], T]:
+def _waiting(method: Callable[Concatenate[Agent, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[SyncAgent, P], T]:
     @wraps(method)
     def call(agent: SyncAgent, /, *arguments: P.args, **options: P.kwargs) -> T:
         return agent._background.run(method(agent._background.opened, *arguments, **options))

@@ -133,10 +133,7 @@ def try_fallback(state: AgentState, error: NodeError, *, parts_of: PartsOf) -> C
 def error_draft(info: ErrorInfo) -> Draft:
     """The draft of a failed turn: its content is the fixed sentence of its error."""
     return Draft(
-        status="error",
-        content=info.user_message,
-        plain_content=info.user_message,
-        error=info.model_dump(mode="json"),
+        status="error", content=info.user_message, plain_content=info.user_message, error=info.model_dump(mode="json")
     )
 
 

@@ -18,15 +18,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from nodes.archive import EMPTY_ARCHIVE, archive_old_turns
-from nodes.turn import (
-    Update,
-    checked_metadata,
-    context_of,
-    emit_phase,
-    has_new_question,
-    last_message,
-    parts_of_run,
-)
+from nodes.turn import Update, checked_metadata, context_of, emit_phase, has_new_question, last_message, parts_of_run
 from rag.conversation.turns import (
     check_question,
     history,

@@ -9,13 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from langchain_core.messages import (
-    AIMessageChunk,
-    AnyMessage,
-    BaseMessage,
-    HumanMessage,
-    messages_from_dict,
-)
+from langchain_core.messages import AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, messages_from_dict
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime

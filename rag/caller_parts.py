@@ -1,4 +1,4 @@
-"""The parts that a caller brings in place of askbook's own: LangChain's objects, adapted to our ports."""
+"""What a caller brings in place of askbook's own parts: LangChain's objects, adapted to our ports."""
 
 from __future__ import annotations
 

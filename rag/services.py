@@ -61,8 +61,8 @@ class _CachedParts(NamedTuple):
 class LiveServices:
     """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process. The models of `shared_with`, services of
-    another book, are used where they are the same, so that a process loads each model once.
+    The models of `shared_with`, services of another book, are used if they are the same, so that a process loads each
+    model once.
     """
 
     settings: Settings
@@ -240,10 +240,10 @@ async def build_services(
     caller_parts: CallerParts = NO_CALLER_PARTS,
     shared_with: LiveServices | None = None,
 ) -> LiveServices:
-    """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
+    """Everything a turn needs. If the book is the manual, it is indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, which stay open
-    longer and whose models are shared. The result is not bound to an event loop yet. Raises `UsageError` for a wrong
+    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, whose models are
+    shared and which stay open longer. The result is not bound to an event loop. Raises `UsageError` for a wrong
     configuration.
     """
     if caller_parts != NO_CALLER_PARTS:
@@ -260,11 +260,7 @@ async def build_services(
 
 
 def _load(
-    settings: Settings,
-    profile: Profile,
-    book: str,
-    caller_parts: CallerParts,
-    shared_with: LiveServices | None = None,
+    settings: Settings, profile: Profile, book: str, caller_parts: CallerParts, shared_with: LiveServices | None = None
 ) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)

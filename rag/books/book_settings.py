@@ -43,8 +43,8 @@ class Embedding(NamedTuple):
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
-    """The collection to search. The first of these that applies: the one given, QDRANT_COLLECTION_NAME, the profile's
-    (only with a Qdrant server), `book` if it exists, the manual.
+    """The collection to search: the one given, else QDRANT_COLLECTION_NAME, the profile's (with a server), `book`,
+    manual.
     """
     if given or settings.qdrant_collection_name:
         return given or settings.qdrant_collection_name or BOOK
@@ -164,7 +164,7 @@ def _hosted(name: str) -> Embedding | None:
 def collection_index(
     settings: Settings, collection: str, profile: Profile | None = None, *, wait: float | None = None
 ) -> ChunkIndex:
-    """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
+    """The index of a book, which need not exist. `profile` says how to read it if askbook did not create it.
 
     A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """

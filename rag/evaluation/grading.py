@@ -34,11 +34,11 @@ class RankedPassage(Record):
 
 
 class GradedAnswer(Record):
-    """One judged question. Fields are None where the labels say nothing about them.
+    """One graded question. Fields are None where the labels say nothing about them.
 
-    `right`: it was answered on the right page and as the pattern wants it, or refused if it has no answer. `refused`:
-    the answer is the refusal sentence alone. `wanted` counts the relevant labels; `standalone_relevant` has, for each
-    passage found for the question written out, the labels that it matches.
+    `right` is an answer on the right page that matches the pattern, or a refusal of a question without an answer.
+    `wanted` counts the relevant labels; `standalone_relevant` has, for each passage found for the question written out,
+    the labels that it matches.
     """
 
     conversation: str

@@ -56,9 +56,8 @@ class _Page:
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
-    """The first chunk of the start page, then of every page, or in a larger book of one page of each part.
-
-    A part is a folder, or the pages outside folders whose titles begin alike. Empty if no page has a path.
+    """The first chunk of the start page, then of every page, or in a larger book of one page of each part: a folder, or
+    the pages outside folders whose titles begin alike. Empty if no page has a path.
     """
     first: dict[tuple[str, str], IndexEntry] = {}
     for entry in await index.entries():

@@ -133,10 +133,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Hosting:
-    """Everything the application needs. `context_type` validates the options of one turn that a client may set.
+    """Everything the application needs. `context_type` validates the options of a turn.
 
-    Without keys only requests that name one of `hosts` are answered, so that no other site can use the reader's
-    browser. `origins` are the sites whose pages may call it. `access` says which books each key may see.
+    Without keys only requests to one of `hosts` are answered, so that no other site can use the reader's browser.
+    `origins` are the sites whose pages may call it. `access` says which books each key may see.
     """
 
     books: HostedBooks

@@ -42,10 +42,7 @@ class Turns:
     async def begun(
         self, person: Person, thread: str | None, events: AsyncGenerator[Event, None]
     ) -> AsyncIterator[RunningTurn]:
-        """Run a turn, stored in `thread` if it is, for the block; leaving the block early stops it.
-
-        Raises `RequestRefusedError`.
-        """
+        """Run a turn for the block; leaving it early stops the turn. Raises `RequestRefusedError`."""
         await self._admit(person, thread)
         if thread is not None:
             self._busy[thread] = asyncio.Event()
@@ -140,9 +137,8 @@ async def streamed(
     begins: Callable[[Event], bool],
     sent: Callable[[Event], Iterable[ServerSentEvent]],
 ) -> Response:
-    """A turn as server-sent events, which `sent` makes of its events; a plain error if it fails before it `begins`.
-
-    Raises `RequestRefusedError`.
+    """A turn as server-sent events, which `sent` makes of its events. The first event that `begins` the answer opens
+    the stream, so that an earlier failure has its HTTP status. Raises `RequestRefusedError`.
     """
     person = person_of(request)
     async with AsyncExitStack() as stack:
