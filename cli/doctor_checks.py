@@ -26,7 +26,7 @@ _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer mode
 _SECONDS: Final = 60.0  # for a model that thinks before its first token
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """What a check found, what to do about it, and the object that it has built for other checks."""
 
     detail: str
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 async def check_book(
     settings: Settings, profile: Profile, collection: str | AskbookError, embedder: Embedder | None
-) -> Finding:
+) -> CheckResult:
     """The finding, with a hint. Raises `AskbookError` if the book cannot be searched."""
     from rag.books.book_settings import MANUAL, build_embedder, collection_index, owner_of
     from rag.index.index_errors import no_collection
@@ -47,7 +47,7 @@ async def check_book(
     async with aclosing(collection_index(settings, collection, profile)) as index:
         info = await index.info()
         if info is None and collection == MANUAL:
-            return Finding(f"the manual; it will be indexed {_place(settings)} at the first question")
+            return CheckResult(f"the manual; it will be indexed {_place(settings)} at the first question")
         if info is None:
             raise no_collection(collection, owner)
         if collection == MANUAL:
@@ -58,7 +58,7 @@ async def check_book(
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))
     detail += f", read {by_rules(read_by)}" if read_by and collection != MANUAL else ""
-    return Finding(detail, _hint(settings, info, owner, is_manual=collection == MANUAL))
+    return CheckResult(detail, _hint(settings, info, owner, is_manual=collection == MANUAL))
 
 
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
@@ -128,7 +128,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
     return f'\nA profile for it, such as {settings.home}/profiles/theirs.toml:\n\nextends = "default"\n\n{shown}\n'
 
 
-async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> Finding:
+async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> CheckResult:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
     from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
 
@@ -137,14 +137,14 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     if model is None:
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
-        return Finding("none; answers quote the book's own sentences", hint)
+        return CheckResult("none; answers quote the book's own sentences", hint)
     try:
         return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
     finally:
         await close_model(model)
 
 
-async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> Finding:
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> CheckResult:
     refused = await _first_token(model, name, _options(profile))
     detail, hint = f"{name} at {where} answers", ""
     if "tools" in refused:
@@ -153,7 +153,7 @@ async def _check_answers(profile: Profile, model: BaseChatModel, name: str, wher
     for other in filter(None, others):
         await _first_token(model, other, _options(profile) | {"model": other})
         detail += f", and so does {other}"
-    return Finding(detail, hint)
+    return CheckResult(detail, hint)
 
 
 def _options(profile: Profile) -> dict[str, Any]:
