@@ -128,7 +128,7 @@ class BookAgents:
         return self._questions.get(book, [])
 
     async def _find_questions(self, book: str, suggest: Suggest) -> None:
-        with suppress(AskbookError):  # a courtesy: readers can ask without
+        with suppress(AskbookError):  # readers can ask without
             async with self.agent(book) as agent:
                 self._questions[book] = await suggest(agent.services)
 

@@ -59,13 +59,11 @@ def build_graph(
     """
     # Each function is a `partial`, `error` too: LangGraph inspects plain functions for input schemas and subgraphs at
     # each compilation, which takes half of its time. Ours have neither.
-    parts_of = services.parts
-    searching: Any = {
-        "retry_policy": retry_policies(retries), "timeout": SEARCH_TIMEOUT, "destinations": {"ERROR": "failed"},
-    }  # fmt: skip
+    parts_of, retry, failed = services.parts, retry_policies(retries), {"ERROR": "failed"}
+    searching: Any = {"retry_policy": retry, "timeout": SEARCH_TIMEOUT, "destinations": failed}
     graph = AgentGraphBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
     graph.set_node_defaults(error_handler=partial(route_to_error))
-    graph.add_node("IDLE", partial(idle, parts_of=parts_of), destinations={"ERROR": "failed"})
+    graph.add_node("IDLE", partial(idle, parts_of=parts_of), destinations=failed)
     graph.add_node(  # no retries: the search works without a rewrite, and the call that answers reports a broken model
         "rewrite", partial(rewrite, parts_of=parts_of), timeout=REWRITE_TIMEOUT, error_handler=partial(skip_rewrite)
     )
@@ -73,10 +71,10 @@ def build_graph(
     graph.add_node(
         "GENERATING",
         partial(generate, parts_of=parts_of, retries=retries),
-        retry_policy=retry_policies(retries),
+        retry_policy=retry,
         timeout=ANSWER_TIMEOUT,
         error_handler=partial(try_fallback, parts_of=parts_of),
-        destinations={"ERROR": "failed", "GENERATING": "fallback model"},
+        destinations={**failed, "GENERATING": "fallback model"},
     )
     graph.add_node("tools", partial(tools, parts_of=parts_of, retries=retries), **searching)
     graph.add_node("ERROR", partial(error))

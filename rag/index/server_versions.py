@@ -123,7 +123,7 @@ async def settle(client: AsyncQdrantClient, book: str) -> None:
     if not found:
         return
     if book not in await book_names(client):
-        states = {name: _record((await client.get_collection(name)).config.metadata) for name in found}
+        states = {name: ((await client.get_collection(name)).config.metadata or {}).get(OURS) or {} for name in found}
         complete = [name for name in found if states[name].get(COMPLETE)]
         if complete:
             newest = max(complete, key=lambda name: str(states[name].get("updated_at", "")))
@@ -131,8 +131,3 @@ async def settle(client: AsyncQdrantClient, book: str) -> None:
             found.remove(newest)
     for name in found:
         await client.delete_collection(name)
-
-
-def _record(metadata: Any) -> dict[str, Any]:
-    record = (metadata or {}).get(OURS)
-    return dict(record) if isinstance(record, dict) else {}
