@@ -21,10 +21,10 @@ from rag.types import ArchiveSummary, CitationStyle, GroundingMode, Phase
 
 __all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
 
-
-def _option(description: str, *nodes: str, **rules: Any) -> Any:
-    """An option that a run may leave out. `nodes` are those that use it, for LangGraph Studio."""
-    return Field(default=None, description=description, json_schema_extra={"langgraph_nodes": [*nodes]}, **rules)
+# The nodes that an option belongs to, for LangGraph Studio
+_OPEN: Final[dict[str, Any]] = {"langgraph_nodes": ["IDLE"]}
+_SEARCH: Final[dict[str, Any]] = {"langgraph_nodes": ["RETRIEVING", "tools"]}
+_ANSWER: Final[dict[str, Any]] = {"langgraph_nodes": ["GENERATING"]}
 
 
 class Context(BaseModel):
@@ -35,17 +35,36 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str | None = _option("Profile that answers", "IDLE", max_length=64)
-    model: str | None = _option("Model that answers, among those on offer", "GENERATING", max_length=200)
-    top_k: int | None = _option("Number of passages for the model", "RETRIEVING", "tools", ge=1, le=20)
-    score_threshold: float | None = _option("Minimum score of a passage", "RETRIEVING", "tools", ge=0, le=1)
-    filter: str | None = _option(
-        "URL prefix of the pages to search, or title:PREFIX", "RETRIEVING", "tools", max_length=2000
+    profile: str | None = Field(
+        default=None, max_length=64, description="Profile that answers", json_schema_extra=_OPEN
     )
-    temperature: float | None = _option("Sampling temperature of the model", "GENERATING", ge=0, le=1)
-    max_tokens: int | None = _option("Maximum length of the answer in tokens", "GENERATING", ge=1, le=100_000)
-    citation_style: CitationStyle | None = _option("Style of the citations", "GENERATING")
-    grounding: GroundingMode | None = _option("Treatment of sentences that the passages do not support", "GENERATING")
+    model: str | None = Field(
+        default=None, max_length=200, description="Model that answers, among those on offer", json_schema_extra=_ANSWER
+    )
+    top_k: int | None = Field(
+        default=None, ge=1, le=20, description="Number of passages for the model", json_schema_extra=_SEARCH
+    )
+    score_threshold: float | None = Field(
+        default=None, ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_SEARCH
+    )
+    filter: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="URL prefix of the pages to search, or title:PREFIX",
+        json_schema_extra=_SEARCH,
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_ANSWER
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_ANSWER
+    )
+    citation_style: CitationStyle | None = Field(
+        default=None, description="Style of the citations", json_schema_extra=_ANSWER
+    )
+    grounding: GroundingMode | None = Field(
+        default=None, description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER
+    )
 
 
 class Turn(TypedDict):
