@@ -24,28 +24,19 @@ from typing import Final
 
 from cli.parser import WrongUsageError, build_parser
 
-# The file of `cli` and the function of each command; a file is imported when its command runs.
-_COMMANDS: Final = {
-    "chat": ("chat", "chat"),
-    "ask": ("ask", "ask"),
-    "search": ("search", "search"),
+# The file of `cli` and the function of each command for which they are not the command's own name.
+_ELSEWHERE: Final = {
     "passages": ("search", "passages"),
-    "ingest": ("ingest", "ingest"),
-    "books": ("books", "books"),
-    "threads": ("threads", "threads"),
     "verify": ("verify", "verify_thread"),
     "eval": ("eval", "evaluate"),
-    "trust": ("trust", "trust"),
-    "serve": ("serve", "serve"),
     "mcp": ("serve", "mcp"),
-    "doctor": ("doctor", "doctor"),
     "completion": ("shell_completion", "completion"),
 }
 
 
 def _load_command(name: str) -> Callable[[argparse.Namespace], int]:
-    """The function of the command. It returns the exit code."""
-    file, function = _COMMANDS[name]
+    """The function of the command, whose file is imported now. It returns the exit code."""
+    file, function = _ELSEWHERE.get(name, (name, name))
     package = build_parser.__module__.rpartition(".")[0]  # `cli`, which is `askbook.cli` when it is installed
     command: Callable[[argparse.Namespace], int] = getattr(import_module(f"{package}.{file}"), function)
     return command

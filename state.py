@@ -1,9 +1,9 @@
 """The state of the graph, and the options of one run.
 
 The state holds only JSON data and LangChain messages, so a checkpoint can be read without these classes. `messages`
-holds the latest turns, one question and one answer each, as many as a prompt may use. Older turns are in the archive
-(`nodes.archive`), and `past` summarizes them. Other keys belong to the current turn: the node IDLE sets them at its
-start and resets them at its end, because LangGraph keeps every key of the state between turns.
+has the latest turns, one question and one answer each; older turns are in the archive (`nodes.archive`), and `past`
+summarizes them. LangGraph keeps every key between turns, so IDLE sets the keys of a turn at its start and resets them
+at its end.
 """
 
 from __future__ import annotations
@@ -35,43 +35,36 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: Annotated[
-        str | None, Field(description="Profile that answers", max_length=64, json_schema_extra=_OPEN)
-    ] = None
-    model: Annotated[
-        str | None,
-        Field(description="Model that answers, among those on offer", max_length=200, json_schema_extra=_ANSWER),
-    ] = None
-    top_k: Annotated[
-        int | None,
-        Field(ge=1, le=20, description="Number of passages for the model", json_schema_extra=_SEARCH),
-    ] = None
-    score_threshold: Annotated[
-        float | None, Field(ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_SEARCH)
-    ] = None
-    filter: Annotated[
-        str | None,
-        Field(
-            max_length=2000,
-            description="URL prefix of the pages to search, or title:PREFIX",
-            json_schema_extra=_SEARCH,
-        ),
-    ] = None
-    temperature: Annotated[
-        float | None,
-        Field(ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_ANSWER),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        Field(ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_ANSWER),
-    ] = None
-    citation_style: Annotated[
-        CitationStyle | None, Field(description="Style of the citations", json_schema_extra=_ANSWER)
-    ] = None
-    grounding: Annotated[
-        GroundingMode | None,
-        Field(description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER),
-    ] = None
+    profile: str | None = Field(
+        default=None, max_length=64, description="Profile that answers", json_schema_extra=_OPEN
+    )
+    model: str | None = Field(
+        default=None, max_length=200, description="Model that answers, among those on offer", json_schema_extra=_ANSWER
+    )
+    top_k: int | None = Field(
+        default=None, ge=1, le=20, description="Number of passages for the model", json_schema_extra=_SEARCH
+    )
+    score_threshold: float | None = Field(
+        default=None, ge=0, le=1, description="Minimum score of a passage", json_schema_extra=_SEARCH
+    )
+    filter: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="URL prefix of the pages to search, or title:PREFIX",
+        json_schema_extra=_SEARCH,
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, le=1, description="Sampling temperature of the model", json_schema_extra=_ANSWER
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=100_000, description="Maximum length of the answer in tokens", json_schema_extra=_ANSWER
+    )
+    citation_style: CitationStyle | None = Field(
+        default=None, description="Style of the citations", json_schema_extra=_ANSWER
+    )
+    grounding: GroundingMode | None = Field(
+        default=None, description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER
+    )
 
 
 class Turn(TypedDict):

@@ -23,12 +23,14 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from nodes.error import error
-from nodes.generate import make_generate
-from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve, make_rewrite, make_tools
+from nodes.generate import generate
+from nodes.idle import idle
+from nodes.retrieve import retrieve
+from nodes.rewrite import rewrite
+from nodes.tools import tools
 from rag.book import SearchFilter, SearchResult, Trace
 from rag.errors import AskbookError, UsageError
-from rag.ports import ChunkIndex, Parts, PartsOf
+from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
 from rag.search.langchain_retriever import SeenChunkIndex
 from rag.text.terms import Term, keys, terms
@@ -43,13 +45,13 @@ __all__ = [
 # What a model says to one call: a text, the chunks of a stream, or an exception.
 Reply = str | Exception | Sequence[AIMessageChunk | str | Exception]
 
-_NODES: dict[str, Callable[[PartsOf], Callable[[AgentState, Runtime[Context]], Any]]] = {
-    "IDLE": make_idle,
-    "RETRIEVING": make_retrieve,
-    "GENERATING": make_generate,
-    "ERROR": lambda _parts_of: error,
-    "rewrite": make_rewrite,
-    "tools": make_tools,
+_NODES: dict[str, Callable[..., Any]] = {
+    "IDLE": idle,
+    "RETRIEVING": retrieve,
+    "GENERATING": generate,
+    "ERROR": error,
+    "rewrite": rewrite,
+    "tools": tools,
 }
 
 
@@ -245,12 +247,12 @@ def node(
     """
     if name not in _NODES:
         raise UsageError(f'There is no node "{name}".', code="usage", hint=f"Nodes: {', '.join(_NODES)}.")
-    made = _NODES[name](ScriptedServices(model, index, profile).parts)
+    bound = {} if name == "ERROR" else {"parts_of": ScriptedServices(model, index, profile).parts}
     runtime = (recorder or Recorder()).runtime
 
     @entrypoint()  # a run of LangGraph, in which the node calls the judge as a task
     async def run(state: AgentState) -> dict[str, Any]:
-        update = made(state, runtime)
+        update = _NODES[name](state, runtime, **bound)
         return dict(await update if inspect.isawaitable(update) else update)
 
     async def call(state: AgentState) -> dict[str, Any]:

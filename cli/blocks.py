@@ -1,4 +1,4 @@
-"""Splits an answer that arrives in pieces into blocks of Markdown, each with the citations that stand behind it."""
+"""Splits an answer that arrives in pieces into blocks of Markdown, each with the citations that follow it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _RULE: Final = re.compile(r"\s*\|[\s:|-]+\|\s*")  # the line between the head of
 class AnswerBlock:
     """A block of Markdown, such as a paragraph, a list, a table or a code block.
 
-    `markers` are the citations on lines of their own behind code or a table, such as "[2] [3]". Behind other blocks,
-    such citations join the last line of the text.
+    `markers` are the citations on lines of their own after code or a table, such as "[2] [3]".
     """
 
     text: str
@@ -34,7 +33,7 @@ class AnswerBlock:
         return _ROW.fullmatch(lines[0]) is not None
 
     def cite(self, markers: str) -> None:
-        """Put markers behind the block. A row of a table without a head takes them as its last cell."""
+        """Add markers to the end of the block. A row of a table without a head takes them as its last cell."""
         markers = " ".join(markers.split())
         if self.is_table and not self.has_head:
             self.text = f"{self.text.rstrip()} {markers} |"

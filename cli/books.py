@@ -13,11 +13,7 @@ from rag.text.counting import counted
 if TYPE_CHECKING:
     from rag.books.stored_books import BookRecord
 
-_STATES: Final = {
-    "absent": "not indexed yet",
-    "foreign": "made by another program",
-    "broken": "cannot be read",
-}
+_STATES: Final = {"absent": "not indexed yet", "foreign": "made by another program", "broken": "cannot be read"}
 
 
 def books(options: argparse.Namespace) -> int:

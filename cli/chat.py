@@ -115,16 +115,13 @@ async def _do(session: ChatSession, line: str, *, stream: bool = True) -> None:
     word, _, rest = line.partition(" ")
     name = word.removeprefix("/") if word.startswith("/") else {"clear": "clear", "exit": "quit"}.get(line.lower())
     if name is None:
-        await _answer(session, _asked(session, line), stream=stream)
-    elif name == "retry":
-        await _answer(session, await session.asked_again(), stream=stream)
-    elif name == "resume":
-        resumed = session.agent.resume(session.thread_id, context=session.context())
-        await _answer(session, resumed, stream=stream)
+        events: AsyncIterator[Event] | None = _asked(session, line)
     elif name in COMMANDS:
-        await COMMANDS[name].run(session, rest.strip())
+        events = await COMMANDS[name].run(session, rest.strip())
     else:
         raise UsageError(f"There is no command {word}.", hint="Type /help for a list.")
+    if events is not None:
+        await _answer(session, events, stream=stream)
 
 
 def _asked(session: ChatSession, line: str) -> AsyncIterator[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,7 @@ from cli.terminal import console, in_line, printable, say
 from rag.errors import AskbookError, UsageError
 from rag.profiles.profile import profile_folders, profile_names, profile_of
 from rag.text.counting import counted
-from rag.types import Citation, Quote
+from rag.types import Citation, Event, Quote
 
 Choices = Callable[[ChatSession], Awaitable[list[tuple[str, str]]]]
 _LISTED: Final = 20  # conversations
@@ -31,10 +31,13 @@ class Leave(Exception):  # noqa: N818  # not an error
 
 
 class Command(NamedTuple):
-    """A command: what it does, the function, and the values that it takes, each with what it is."""
+    """A command: what it does, the function, and the values that it takes, each with what it is.
+
+    The function returns the events of a turn that is to be shown, or None.
+    """
 
     does: str
-    run: Callable[[ChatSession, str], Awaitable[None]]
+    run: Callable[[ChatSession, str], Awaitable[AsyncIterator[Event] | None]]
     choices: Choices | None = None
 
 
@@ -106,6 +109,14 @@ async def _why(session: ChatSession, _rest: str) -> None:
 
     threshold = session.agent.services.parts(session.profile).profile.retrieval.score_threshold
     print_why(console(), await session.answer(), session.trace, threshold, stored=session.last is None)
+
+
+async def _retry(session: ChatSession, _rest: str) -> AsyncIterator[Event]:
+    return await session.asked_again()
+
+
+async def _resume(session: ChatSession, _rest: str) -> AsyncIterator[Event]:
+    return session.agent.resume(session.thread_id, context=session.context())
 
 
 async def _undo(session: ChatSession, _rest: str) -> None:
@@ -248,17 +259,13 @@ async def _quit(_session: ChatSession, _rest: str) -> None:
     raise Leave
 
 
-async def _handled_by_the_chat(_session: ChatSession, _rest: str) -> None:
-    raise AssertionError("cli.chat handles this command itself")
-
-
 COMMANDS: Final = {
     "help": Command("show this list", _help),
     "sources": Command("the sources of the last answer, with their quotes", _sources),
     "show": Command("[N]: source N in full, with its quotes marked", _show, _cited),
     "why": Command("how the last answer was found and checked", _why),
-    "retry": Command("ask the last question again", _handled_by_the_chat),
-    "resume": Command("finish the interrupted answer", _handled_by_the_chat),
+    "retry": Command("ask the last question again", _retry),
+    "resume": Command("finish the interrupted answer", _resume),
     "undo": Command("remove the last turn", _undo),
     "clear": Command("delete this conversation", _clear),
     "threads": Command("[ID]: list the stored conversations, or go on with one", _threads, _stored),

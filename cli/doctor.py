@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from cli.doctor_checks import check_book, check_model, proposal
+from cli.doctor_checks import CheckResult, check_book, check_model, proposal
 from cli.terminal import clipped, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles.effective_values import EffectiveValue, effective
@@ -102,32 +102,33 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     return checks
 
 
-async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[tuple[Any, str, str]]]) -> Any:
+async def _attempt(checks: list[Check], name: str, work: Callable[[], Awaitable[CheckResult]]) -> Any:
     """Run one check, append its finding, and return the object that it built; None if it failed."""
     try:
-        built, detail, hint = await work()
+        found = await work()
     except AskbookError as error:
         checks.append(Check(name, ok=False, detail=error.message, hint=error.hint, code=error.code))
         return None
-    checks.append(Check(name, ok=True, detail=detail, hint=hint))
-    return built
+    checks.append(Check(name, ok=True, detail=found.detail, hint=found.hint))
+    return found.built
 
 
-async def _profile(options: argparse.Namespace, settings: Settings) -> tuple[Any, str, str]:
+async def _profile(options: argparse.Namespace, settings: Settings) -> CheckResult:
     from rag.prompt.prompts import check_system, system_prompt
 
     profile = profile_of(settings, options.profile).in_environment(settings)
     check_system(system_prompt(profile), profile.name, profile.budget)
     retrieval = profile.retrieval
     name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
-    return profile, f"{name}: {counted(retrieval.top_k, 'passage')} of score {retrieval.score_threshold:g} or more", ""
+    detail = f"{name}: {counted(retrieval.top_k, 'passage')} of score {retrieval.score_threshold:g} or more"
+    return CheckResult(detail, built=profile)
 
 
-async def _offer(settings: Settings) -> tuple[Any, str, str]:
+async def _offer(settings: Settings) -> CheckResult:
     from rag.profiles.offered_profiles import offer_of
 
     offer = offer_of(settings)
-    return offer, f"others may choose {', '.join(offer.names)}; the default is {offer.usual}", ""
+    return CheckResult(f"others may choose {', '.join(offer.names)}; the default is {offer.usual}")
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:
@@ -147,7 +148,7 @@ async def _collection(options: argparse.Namespace, settings: Settings, profile: 
         return error
 
 
-async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> tuple[Any, str, str]:
+async def _embedding(settings: Settings, profile: Any, collection: str | AskbookError) -> CheckResult:
     """Embed one text. If the book is the manual, use the model that a book of the user would be embedded with."""
     from rag.books.book_settings import BOOK, MANUAL, build_embedder, embedding_of, place_of
 
@@ -156,19 +157,19 @@ async def _embedding(settings: Settings, profile: Any, collection: str | Askbook
     await asyncio.to_thread(embedder.embed_query, "one vector")
     missing = embedding_of(settings, profile, asked).missing
     hint = f"The profile names {profile.book.embedding_model}; set {missing} to use it." if missing else ""
-    return embedder, f"{embedder.model_id}, {embedder.dimension} dimensions, {place_of(embedder)}", hint
+    return CheckResult(f"{embedder.model_id}, {embedder.dimension} dimensions, {place_of(embedder)}", hint, embedder)
 
 
-async def _rerank(settings: Settings) -> tuple[Any, str, str]:
+async def _rerank(settings: Settings) -> CheckResult:
     from rag.books.book_settings import place_of
     from rag.search.rerank import build_reranker
 
     reranker = build_reranker(settings)
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
-    return None, f"{reranker.model_id}, {place_of(reranker)}", ""
+    return CheckResult(f"{reranker.model_id}, {place_of(reranker)}")
 
 
-async def _judge(folder: Path) -> tuple[Any, str, str]:
+async def _judge(folder: Path) -> CheckResult:
     """Load the judge, and put to it a sentence with a passage that states it word for word."""
     from rag.model.entailment import EntailmentJudge
 
@@ -178,16 +179,16 @@ async def _judge(folder: Path) -> tuple[Any, str, str]:
     if verdict is not True:
         message = f"The judge {judge.model_id} does not confirm a sentence that its passage states word for word."
         raise UsageError(message, code="judge", hint="Check the order of its labels in config.json.")
-    return None, f"{judge.model_id}, inside this process", ""
+    return CheckResult(f"{judge.model_id}, inside this process")
 
 
-async def _memory(settings: Settings, profile: Any) -> tuple[Any, str, str]:
+async def _memory(settings: Settings, profile: Any) -> CheckResult:
     """Store and delete one checkpoint."""
     from graph.memory import MemoryOptions, open_memory
 
     if not profile.memory.persistent:
-        return None, "conversations are not stored, as the profile says", ""
+        return CheckResult("conversations are not stored, as the profile says")
     async with open_memory(settings.home, options=MemoryOptions.of(settings)) as memory:
         await memory.probe()
         stored = len(await memory.threads())
-    return None, f"{memory.database.place}, {counted(stored, 'conversation')}", ""
+    return CheckResult(f"{memory.database.place}, {counted(stored, 'conversation')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from cli.terminal import by_rules
@@ -26,7 +26,13 @@ _UNMAPPED: Final = frozenset({"embedding_unknown", "payload_mapping", "index_vec
 _TOKENS: Final = 16  # asked for in the model's check, since OpenAI's newer models reject fewer
 _SECONDS: Final = 60.0  # for a model that thinks before its first token
 
-CheckResult = tuple[None, str, str]
+
+class CheckResult(NamedTuple):
+    """What a check found, what to do about it, and the object that it has built for other checks."""
+
+    detail: str
+    hint: str = ""
+    built: Any = None
 
 
 async def check_book(
@@ -42,7 +48,7 @@ async def check_book(
     async with aclosing(collection_index(settings, collection, profile)) as index:
         info = await index.info()
         if info is None and collection == MANUAL:
-            return None, f"the manual; it will be indexed {_place(settings)} at the first question", ""
+            return CheckResult(f"the manual; it will be indexed {_place(settings)} at the first question")
         if info is None:
             raise no_collection(collection, owner)
         if collection == MANUAL:
@@ -53,7 +59,7 @@ async def check_book(
     detail = f'"{collection}"{made}, {counted(info.chunks, "passage")}, {_place(settings)}'
     read_by = "; ".join(dict.fromkeys(info.generators.values()))
     detail += f", read {by_rules(read_by)}" if read_by and collection != MANUAL else ""
-    return None, detail, _hint(settings, info, owner, is_manual=collection == MANUAL)
+    return CheckResult(detail, _hint(settings, info, owner, is_manual=collection == MANUAL))
 
 
 async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, owner: str) -> None:
@@ -132,7 +138,7 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
     if model is None:
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
-        return None, "none; answers quote the book's own sentences", hint
+        return CheckResult("none; answers quote the book's own sentences", hint)
     try:
         return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
     finally:
@@ -148,7 +154,7 @@ async def _check_answers(profile: Profile, model: BaseChatModel, name: str, wher
     for other in filter(None, others):
         await _first_token(model, other, _options(profile) | {"model": other})
         detail += f", and so does {other}"
-    return None, detail, hint
+    return CheckResult(detail, hint)
 
 
 def _options(profile: Profile) -> dict[str, Any]:
@@ -167,17 +173,17 @@ async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any])
     from rag.model.endpoint_errors import model_error
     from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
 
-    dialect, refused = RejectedOptions(), set[str]()
+    rejected, refused = RejectedOptions(), set[str]()
     while True:
         meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
         try:
-            async for chunk in model.astream("Say yes.", **dialect.spoken(name, options)):
+            async for chunk in model.astream("Say yes.", **rejected.accepted(name, options)):
                 if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
                     return refused
                 meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
         except OptionRefusedError as error:
-            if not dialect.note(name, error.option):
+            if not rejected.add(name, error.option):
                 raise
             refused.add(error.option)
         except AskbookError:

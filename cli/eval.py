@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.terminal import number, opened, print_json, printable, progress_bar, say
 from rag.book import Candidate, Chunk
+from rag.conversation.turns import messages_from_json
 from rag.errors import AskbookError, UsageError
 from rag.evaluation.dataset import Conversation, Dataset, Labels, Place, read_dataset
 from rag.evaluation.grading import DEPTH, GradedAnswer, grade, ranking_of
@@ -52,7 +53,9 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.json:
         print_json(run.model_dump(mode="json"))
     else:
-        _show(run)
+        from rag.evaluation.figure_table import lines
+
+        print(printable("\n".join(lines(run))))
     return int(any(one.error for one in run.questions))
 
 
@@ -128,23 +131,15 @@ async def asked(agent: Agent, conversation: Conversation) -> list[GradedAnswer]:
     found = []
     for turn, question in enumerate(conversation.questions, 1):
         said.append({"role": "user", "content": question.text})
-        events = _asking(agent, question.text, thread, said if conversation.history else None)
+        if conversation.history:  # no thread has it, so the conversation is kept here
+            events = agent.stream_messages(messages_from_json(said))
+        else:
+            events = agent.stream(question.text, thread_id=thread)
         response, candidates = await _read(events)
         said.append({"role": "assistant", "content": response.plain_content})
         if question.labels is not None:
             found.append(await _graded(agent, conversation, turn, response, candidates))
     return found
-
-
-def _asking(
-    agent: Agent, question: str, thread: str, said: Sequence[Mapping[str, str]] | None
-) -> AsyncGenerator[Event, None]:
-    """The events of a turn. A conversation with a history is kept here, since no thread has it."""
-    if said is None:
-        return agent.stream(question, thread_id=thread)
-    from rag.conversation.turns import messages_from_json
-
-    return agent.stream_messages(messages_from_json(list(said)))
 
 
 async def _read(events: AsyncGenerator[Event, None]) -> tuple[Response, list[Candidate]]:
@@ -166,11 +161,12 @@ async def _graded(
     labels = conversation.questions[turn - 1].labels or Labels()
     ids = dict.fromkeys([one.chunk_id for one in response.retrieved_chunks] + [one.chunk_id for one in candidates])
     chunks = await agent.services.index.fetch(list(ids)) if ids else []
+    places = {one.id: Place(one.id, one.url, one.link, one.source_file_path) for one in chunks}
     return grade(
         conversation,
         turn,
         response,
-        ranking_of(response, candidates, {chunk.id: _place(chunk) for chunk in chunks}, labels),
+        ranking_of(response, candidates, places, labels),
         refusal=profile.answer.refusal,
         threshold=profile.retrieval.score_threshold,
         standalone_relevant=await _written_out(agent, labels),
@@ -186,10 +182,6 @@ async def _written_out(agent: Agent, labels: Labels) -> list[list[int]] | None:
     return [labels.found_at(place) for place in places]
 
 
-def _place(chunk: Chunk) -> Place:
-    return Place(chunk.id, chunk.url, chunk.link, chunk.source_file_path)
-
-
 def _write(name: str, run: EvaluationRun) -> None:
     from rag.evaluation.report_page import report_page
 
@@ -200,18 +192,10 @@ def _write(name: str, run: EvaluationRun) -> None:
     say(f"Wrote {printable(name)}.")
 
 
-def _show(run: EvaluationRun) -> None:
-    from rag.evaluation.figure_table import lines
-
-    for line in lines(run):
-        print(printable(line))
-
-
 def make(options: argparse.Namespace) -> int:
     """Print the dataset as JSON Lines, with --json as a list. Exit code 2 for an unknown book, or if nothing is made.
 
-    The book is one of the index, or a folder or file of pages; what is on the disk under this name is preferred only if
-    the index has no such book.
+    The book is one of the index; if the index has no such book, it is a folder or file of pages.
     """
     wanted = int(number(options.make, "--make", 1, _MOST, whole=True) or 1)
     settings = Settings.from_env()

@@ -79,10 +79,10 @@ def _index(session: ChatSession) -> str:
 
 
 async def questions_to_try(session: ChatSession) -> list[str]:
-    """Two questions that the book answers. They are tried once for each state of a book; the result is stored.
+    """Two questions that the book answers, tried once for each state of a book; the result is stored.
 
-    Where a hosted model embeds the book, which would bill the trials, they are headings that were not tried. None if
-    the headings of the book cannot be read within a few seconds.
+    With a hosted embedding model, which bills each trial, they are headings that were not tried. None if the headings
+    cannot be read within a few seconds.
     """
     from cli.suggestion import remembered
     from rag.books.book_settings import is_local

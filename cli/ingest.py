@@ -5,14 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shlex
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
-from cli.terminal import EVERY, animated, by_rules, console, duration, how_far, in_line, print_json, say
+from cli.terminal import (
+    ProgressBar,
+    ProgressLines,
+    by_rules,
+    duration,
+    in_line,
+    print_json,
+    progress_view,
+    say,
+)
 from rag.errors import AskbookError, SourceFailedError, UsageError
 from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
@@ -20,8 +28,6 @@ from rag.system.process import install_command, program
 from rag.text.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rag.ingest.report import IngestProgress
 
 _ADVICE: Final = (
@@ -37,8 +43,8 @@ def ingest(options: argparse.Namespace) -> int:
     settings = Settings.from_env()
     profile = profile_of(settings, options.profile)
     try:
-        with ingest_progress() as watch:
-            done = asyncio.run(_run(options, settings, profile, watch))
+        with progress_view() as view:
+            done = asyncio.run(_run(options, settings, profile, partial(show_progress, view)))
     except SourceFailedError as error:
         _say_failures([_Failure(*one) for one in error.failures])
         return 1
@@ -48,8 +54,11 @@ def ingest(options: argparse.Namespace) -> int:
         print_json(report.model_dump(mode="json") | estimate)
     else:
         _show(report, options, done.question)
-        if options.dry_run:
-            _show_estimate(report, done.seconds)
+        if options.dry_run and report.embedded:
+            what = f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')}"
+            print(f"{what} would be embedded, which would take {duration(done.seconds)}.")
+        elif options.dry_run:
+            print("Nothing would be embedded.")
         if done.language:
             print(f"The book seems to be in {done.language}. {_ADVICE}")
     return 1 if report.failures else 0
@@ -156,16 +165,6 @@ def _changes(documents: Any, *, dry_run: bool) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "none"
 
 
-def _show_estimate(report: Any, seconds: float) -> None:
-    if not report.embedded:
-        print("Nothing would be embedded.")
-        return
-    print(
-        f"{counted(report.embedded, 'text')} with {counted(report.tokens, 'token')} would be embedded, "
-        f"which would take {duration(seconds)}."
-    )
-
-
 def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     dry_run = options.dry_run
     documents, chunks = report.documents, report.chunks
@@ -196,65 +195,12 @@ _DOING: Final = {
 }
 
 
-@contextmanager
-def ingest_progress() -> Iterator[Callable[[IngestProgress], None]]:
-    """Yields the function to tell about each step. It may be called from any thread."""
-    if not animated():
-        yield ProgressLines()
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(progress: IngestProgress) -> None:
-            if progress.waiting is not None:
-                bar.console.print(_waiting(progress.waiting))
-                return
-            if progress.step not in tasks:
-                for other in tasks.values():
-                    bar.update(other, visible=False)
-                tasks[progress.step] = bar.add_task(_DOING[progress.step][0], total=None)
-            if progress.pages is None or progress.known is None:
-                doing, done, total = _DOING[progress.step][0], progress.done, progress.total
-            else:
-                doing, done, total = "Fetching", progress.pages, progress.known
-            bar.update(tasks[progress.step], description=doing, completed=done, total=total)
-
-        yield show
-
-
-class ProgressLines:
-    """Prints how many texts will be embedded, then a line every ten seconds, with the time that is left."""
-
-    def __init__(self, every: float = EVERY) -> None:
-        self._every = every
-        self._step = ""
-        self._begun = self._said = time.monotonic()
-        self._guard = threading.Lock()
-
-    def __call__(self, progress: IngestProgress) -> None:
-        with self._guard:
-            moment = time.monotonic()
-            if progress.step != self._step:
-                self._step, self._begun = progress.step, moment
-                if progress.step == "embed" and progress.total:
-                    self._said = moment
-                    say(f"Indexing: {counted(progress.total, 'passage')}.")
-                    return
-            if progress.waiting is not None:
-                say(_waiting(progress.waiting))
-            elif moment - self._said >= self._every and progress.total:
-                self._said = moment
-                say(self._line(progress, moment))
-
-    def _line(self, progress: IngestProgress, moment: float) -> str:
-        if progress.pages is None or progress.known is None:
-            return how_far(*_DOING[progress.step], progress.done, progress.total, moment - self._begun)
-        # No time left is shown: each page may lead to pages that are not known yet.
-        return f"Fetching: {counted(progress.pages, 'page')}, {progress.known - progress.pages:,} more known so far."
-
-
-def _waiting(seconds: int) -> str:
-    return f"The embedding service cannot answer now. Going on in {counted(seconds, 'second')}."
+def show_progress(view: ProgressLines | ProgressBar, progress: IngestProgress) -> None:
+    """Show how far a step of the ingestion is."""
+    if progress.waiting is not None:
+        view.note(f"The embedding service cannot answer now. Going on in {counted(progress.waiting, 'second')}.")
+    elif progress.pages is None or progress.known is None:
+        view.show(*_DOING[progress.step], progress.done, progress.total, announced=progress.step == "embed")
+    else:  # no time left is shown: each page may lead to pages that are not known yet
+        line = f"Fetching: {counted(progress.pages, 'page')}, {progress.known - progress.pages:,} more known so far."
+        view.show("Fetching", "page", progress.pages, progress.known, instead=line)

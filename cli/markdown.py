@@ -42,9 +42,8 @@ def links_work(console: Console) -> bool:
 
 
 def rendered(block: AnswerBlock, links: Mapping[int, str] | None, width: int) -> RenderableType:
-    """The block for a terminal of `width` columns. `links` are the addresses of the passages by number.
-
-    Without `links` (None), the terminal cannot open links: the address of a link stands behind its text.
+    """The block for a terminal of `width` columns. `links` are the addresses of the passages by number; None if the
+    terminal cannot open links, whose addresses then follow their texts.
     """
     text = block.text
     if block.is_table and (not block.has_head or not _fits(text, width)):
@@ -148,7 +147,7 @@ class _Answer(Markdown):
 
 
 MARK: Final = re.compile(r"(\[(?:\d+|\?)\])")
-# Stands for a space at which no line may end, since rich ends lines at every kind of space. One column wide.
+# A space at which no line may end: rich ends lines at every kind of space. One column wide.
 GLUE: Final = "\U0010fffd"
 _AFTER: Final = 2  # columns for what may follow a mark, such as ")."
 
@@ -181,10 +180,10 @@ def _parts(token: Token, links: Mapping[int, str]) -> list[Token]:
 
 
 def hold_marks(tokens: Sequence[Token], width: int, *, addresses: bool) -> None:
-    """Put `GLUE` for the spaces before marks, so that no line begins with a mark.
+    """Put `GLUE` in place of spaces before marks, so that no line begins with a mark.
 
-    A word that leaves no room for its mark in `width` columns keeps the space, since it would be broken itself. With
-    `addresses`, the address of a link stands behind its text.
+    A word that leaves no room for its mark in `width` columns keeps its space, or it would be broken. With `addresses`,
+    the address of a link follows its text.
     """
     before, place = "", None  # the text so far, and the last token that shows any
     inside, address = False, ""  # inside a mark; the address of a link

@@ -68,18 +68,11 @@ async def _rewritten(parts: Parts, query: str, past: Sequence[AnsweredQuestion])
     if not past:  # spares the imports of a model call
         return ""
     from nodes.error import to_askbook_error
-    from nodes.retrieve import (
-        REWRITE_SECONDS,
-        ask_rewrite,
-        no_rewrite_notice,
-        rewrite_of,
-        rewrite_prompt,
-        wants_rewrite,
-    )
+    from nodes.idle import wants_rewrite
+    from nodes.rewrite import REWRITE_SECONDS, ask_rewrite, no_rewrite_notice, rewrite_of, rewrite_prompt
 
     if not wants_rewrite(parts, past):
         return ""
-
     prompt = rewrite_prompt(parts.profile, query, past)
     if not prompt:
         say(no_rewrite_notice("no_room"))
@@ -105,6 +98,18 @@ def _read_history(file: str) -> Any:
         raise UsageError(f"{file} is not JSON.", code="history") from error
 
 
+async def _stored_passages(options: argparse.Namespace, settings: Settings) -> list[dict[str, Any]]:
+    from rag.books.book_settings import MANUAL, choose_collection, collection_index, owner_of
+    from rag.index.catalog import require_book
+
+    profile = profile_of(settings)
+    book = await choose_collection(settings, profile, options.collection)
+    async with aclosing(collection_index(settings, book, profile)) as index:
+        if book != MANUAL:
+            await require_book(index, owner_of(book, profile))
+        return [chunk.as_data() for chunk in await index.fetch(options.ids)]
+
+
 def _show(results: list[dict[str, Any]]) -> None:
     if not results:
         say("Nothing was found.")
@@ -119,20 +124,7 @@ def passages(options: argparse.Namespace) -> int:
 
     Raises `UsageError` if none is known, and `RetrievalError` if there is no book.
     """
-    settings = Settings.from_env()
-
-    async def run() -> list[dict[str, Any]]:
-        from rag.books.book_settings import MANUAL, choose_collection, collection_index, owner_of
-        from rag.index.catalog import require_book
-
-        profile = profile_of(settings)
-        book = await choose_collection(settings, profile, options.collection)
-        async with aclosing(collection_index(settings, book, profile)) as index:
-            if book != MANUAL:
-                await require_book(index, owner_of(book, profile))
-            return [chunk.as_data() for chunk in await index.fetch(options.ids)]
-
-    found = asyncio.run(run())
+    found = asyncio.run(_stored_passages(options, Settings.from_env()))
     known = {chunk["chunk_id"] for chunk in found}
     missing = [chunk_id for chunk_id in options.ids if chunk_id not in known]
     if missing and not known:

@@ -46,8 +46,8 @@ def serve(options: argparse.Namespace) -> int:
 def listening_on(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises `UsageError`, before anything slow is loaded.
 
-    asyncio turns off Nagle's algorithm only where the protocol is named. With it, a second piece of a response waits
-    until the client has acknowledged the first, which takes 40 milliseconds.
+    asyncio turns off Nagle's algorithm only for a socket that names its protocol. Otherwise the second piece of a
+    response waits 40 milliseconds.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -112,10 +112,9 @@ async def say_if_book_is_missing(index: ChunkIndex) -> None:
 
 
 def keep_what_is_loaded() -> None:
-    """Leave out of garbage collection what has been loaded so far: it stays until the process ends.
+    """Exclude what has been loaded so far from garbage collection: it stays until the process ends.
 
-    A full collection goes through all objects, and every answer waits meanwhile: a seventh of a second for the quarter
-    of a million objects that the libraries make.
+    A full collection of the libraries' objects stops every answer for a seventh of a second.
     """
     gc.collect()
     gc.freeze()

@@ -80,9 +80,7 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
 
 
 async def untried(index: ChunkIndex, *, most: int) -> list[str]:
-    """Questions made of headings with some text below them, where each trial would be billed. Raises what the index
-    raises.
-    """
+    """Questions made of headings with text below them, for a model that bills each trial."""
     chunks = [chunk for chunk in await _sample(index) if len(chunk.text) >= PROSE]
     return [question for question, _ in _candidates(chunks)][:most]
 

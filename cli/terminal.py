@@ -1,4 +1,4 @@
-"""What all commands share: results, remarks, errors and progress on the terminal, and an agent opened behind them."""
+"""What all commands share: results, remarks, errors and progress on the terminal, and opening an agent."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -41,6 +42,7 @@ _STYLES: Final = {
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
     from graph.agent import Agent
     from rag.settings import Settings
@@ -216,17 +218,6 @@ def number(text: str | None, name: str, low: float, high: float, *, whole: bool)
     return value
 
 
-def animated() -> bool:
-    """Whether standard error is a terminal on which a bar can move."""
-    return sys.stderr.isatty() and not console(stderr=True).is_dumb_terminal
-
-
-def how_far(doing: str, noun: str, done: int, total: int, seconds: float) -> str:
-    """For example "Indexing: 640 of 2,000 passages, about 40 seconds left.", after so many `seconds`."""
-    line = f"{doing}: {done:,} of {counted(total, noun)}"
-    return f"{line}, {duration(seconds / done * (total - done))} left." if 0 < done < total else f"{line}."
-
-
 def duration(seconds: float) -> str:
     """A time in words: "about 40 seconds", "about 3 minutes", "about 2.5 hours"."""
     if seconds < 90:
@@ -236,40 +227,74 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 3600:.1f} hours"
 
 
-@contextmanager
-def progress_bar(label: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, shown from the first report on; a line now and then if it cannot be drawn.
+class ProgressLines:
+    """How far a step is, where no bar can be drawn: its size if it is `announced`, then a line now and then."""
 
-    Yields the function to report to, with (done, total) as arguments.
-    """
-    if not animated():
-        begun = said = 0.0
+    def __init__(self, every: float = EVERY) -> None:
+        self._every = every
+        self._step: tuple[str, str] | None = None
+        self._begun = self._said = time.monotonic()
+        self._guard = threading.Lock()
 
-        def tell(done: int, total: int) -> None:
-            nonlocal begun, said
+    def show(self, doing: str, noun: str, done: int, total: int, *, announced: bool = False, instead: str = "") -> None:
+        """For example "Indexing: 640 of 2,000 passages, about 40 seconds left.", or the line `instead`."""
+        with self._guard:
             moment = time.monotonic()
-            if not begun and total:
-                begun = said = moment
-                say(f"{label}: {counted(total, noun)}")
-            elif begun and moment - said >= EVERY:
-                said = moment
-                say(how_far(label, noun, done, total, moment - begun))
+            if (doing, noun) != self._step and total:
+                self._step, self._begun = (doing, noun), moment
+                if announced:
+                    self._said = moment
+                    say(f"{doing}: {counted(total, noun)}.")
+            elif moment - self._said >= self._every and total:
+                self._said = moment
+                left = (moment - self._begun) / done * (total - done) if 0 < done < total else 0.0
+                time_left = f", {duration(left)} left" if left else ""
+                say(instead or f"{doing}: {done:,} of {counted(total, noun)}{time_left}.")
 
-        yield tell
+    def note(self, text: str) -> None:
+        say(text)
+
+
+class ProgressBar:
+    """A moving bar on a terminal, with the interface of `ProgressLines`."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._tasks: dict[tuple[str, str], TaskID] = {}
+
+    def show(self, doing: str, noun: str, done: int, total: int, **_: Any) -> None:
+        if (doing, noun) not in self._tasks:
+            for other in self._tasks.values():
+                self._bar.update(other, visible=False)
+            self._tasks[doing, noun] = self._bar.add_task(doing, total=None, visible=False)
+        self._bar.update(self._tasks[doing, noun], completed=done, total=total, visible=total > 0)
+
+    def note(self, text: str) -> None:
+        self._bar.console.print(text)
+
+
+@contextmanager
+def progress_view() -> Iterator[ProgressLines | ProgressBar]:
+    """What shows the progress of a command on standard error. It may be called from any thread."""
+    if not sys.stderr.isatty() or console(stderr=True).is_dumb_terminal:
+        yield ProgressLines()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, visible=False)
-        yield lambda done, total: bar.update(task, completed=done, total=total, visible=total > 0)
+        yield ProgressBar(bar)
+
+
+@contextmanager
+def progress_bar(doing: str, noun: str = "passage") -> Iterator[Callable[[int, int], None]]:
+    """Yields the function that shows the progress of one step, with (done, total) as arguments."""
+    with progress_view() as view:
+        yield partial(view.show, doing, noun, announced=True)
 
 
 def preload(*modules: str) -> None:
-    """Load the embedding model's libraries in a thread while LangGraph is imported; both take most of the start.
-
-    The `modules` follow them.
-    """
+    """Load the embedding model's libraries, then `modules`, in a thread while LangGraph is imported."""
     threading.Thread(target=_import_libraries, args=modules, daemon=True).start()
 
 
@@ -285,7 +310,7 @@ def _import_libraries(*modules: str) -> None:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Do not look for garbage in the block, which imports libraries: what they make stays."""
+    """Collect no garbage in the block, which imports libraries: their objects stay."""
     gc.disable()
     try:
         yield

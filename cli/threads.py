@@ -96,13 +96,11 @@ def forget(home: Path, questions: Collection[str]) -> None:
     """
     path = home / HISTORY
     forgotten = {question.strip() for question in questions}
-    if not forgotten or not path.is_file():
-        return
-    entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
-    kept = [entry for entry in entries if _typed(entry) not in forgotten]
-    if len(kept) == len(entries):
-        return
-    write_private(path, "\n# ".join(kept))
+    if forgotten and path.is_file():
+        entries = path.read_text(encoding="utf-8", errors="replace").split("\n# ")
+        kept = [entry for entry in entries if _typed(entry) not in forgotten]
+        if len(kept) < len(entries):
+            write_private(path, "\n# ".join(kept))
 
 
 def _typed(entry: str) -> str:

@@ -29,8 +29,7 @@ _PER_SECOND: Final = 10  # redraws
 class TurnView:
     """Takes the events of one turn. `close` gives the cursor back, whatever happened.
 
-    `stream` False shows the answer when it is complete, with the progress before it. `hints` False leaves out what only
-    the commands of the chat can do.
+    Without `stream` the answer is shown when it is complete; without `hints` no command of the chat is named.
     """
 
     def __init__(self, *, stream: bool = True, hints: bool = True) -> None:

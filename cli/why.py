@@ -24,12 +24,7 @@ _QUERY: Final = 100  # characters of a query
 
 
 def print_why(
-    screen: Console,
-    response: Response,
-    trace: Mapping[str, Any] | None,
-    threshold: float,
-    *,
-    stored: bool = False,
+    screen: Console, response: Response, trace: Mapping[str, Any] | None, threshold: float, *, stored: bool = False
 ) -> None:
     """The sentence, the searches, the candidates of the first search, the checks, the calls and the times.
 

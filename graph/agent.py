@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,32 +14,20 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from graph.book_reader import read_book
 from graph.build import AgentGraph, build_graph, with_callbacks, with_thread_lock
-from graph.conversations import RemovedQuestion, remove_last_turn
+from graph.conversations import remove_last_turn
 from graph.memory import Memory, MemoryOptions, open_memory
 from graph.storage import thread_config
-from graph.turn_run import (
-    Request,
-    TurnRunner,
-    checked_context,
-    interrupted_question,
-    interrupted_request,
-    response_of,
-)
+from graph.turn_run import Request, TurnRunner, checked_context, interrupted_question, interrupted_request, response_of
 from nodes.turn import DEFAULT_RETRIES, RetrySettings, checked_metadata
 from rag.caller_parts import CallerParts
 from rag.conversation.retrieval_context import RetrievalContext
-from rag.conversation.turns import (
-    check_question,
-    check_thread_id,
-    unknown_thread,
-)
+from rag.conversation.turns import check_question, check_thread_id, unknown_thread
 from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.ports import Services
 from rag.search.langchain_retriever import SeenChunkIndex
 from rag.search.retriever import parse_filter
-from rag.services import observers_of, open_services
+from rag.services import LiveServices, observers_of, open_services
 from rag.settings import Settings
 from rag.types import Event, Response, new_id
 from state import Context
@@ -72,10 +60,7 @@ class Agent:
         memory: Memory,
         retries: RetrySettings = DEFAULT_RETRIES,
         observers: Sequence[BaseCallbackHandler] = (),
-        *,
-        reader: Callable[..., Awaitable[IngestReport]] | None = None,
     ) -> None:
-        self._reader = reader
         self._graph = with_callbacks(graph, observers)  # without the lock: for turns, which hold it already
         self.graph = with_thread_lock(self._graph, memory.turn)
         self._runs = TurnRunner(
@@ -154,7 +139,7 @@ class Agent:
         unknown conversation.
         """
         async with self.memory.turn(thread_id):
-            asked = await self._take_back(thread_id, last=last)
+            asked = await remove_last_turn(self._graph, self.memory.database, thread_id, meant=last)
         if asked is None:
             raise UsageError("There is no turn to undo.", code="nothing_to_undo")
         return asked.question
@@ -180,21 +165,15 @@ class Agent:
     async def _asking_again(self, request: Request, last: str | None) -> AsyncGenerator[Event, None]:
         longest = self.services.parts(request.context.profile).profile.limits.max_question_characters
         check = partial(check_question, longest=longest)
-        asked = await self._take_back(request.thread_id, check, last=last, keep=True)
+        asked = await remove_last_turn(
+            self._graph, self.memory.database, request.thread_id, check=check, meant=last, keep=True
+        )
         if asked is None:
             raise UsageError("There is no question to ask again.", code="nothing_to_retry")
         request = replace(request, metadata=asked.metadata, request_id=asked.request_id)
         async with aclosing(self._runs.run(request, request.graph_input(asked.question))) as events:
             async for event in events:
                 yield event
-
-    async def _take_back(
-        self, thread_id: str, check: Callable[[str], object] = str, *, last: str | None, keep: bool = False
-    ) -> RemovedQuestion | None:
-        database = self.memory.database
-        return await remove_last_turn(
-            self._graph, database.saver, database.store, thread_id, check=check, meant=last, keep=keep
-        )
 
     async def clear(self, thread_id: str) -> None:
         """Delete the conversation; its id can be used again."""
@@ -249,7 +228,7 @@ class Agent:
         progress of each step. Cancelling leaves the index as it was. Raises `UsageError` for sources that cannot be
         read and `RetrievalError` if the index fails or another ingestion changes it.
         """
-        if self._reader is None:
+        if not isinstance(self.services, LiveServices):
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
         from rag.ingest.book_sources import IngestOptions
         from rag.ingest.patterns import Selection
@@ -262,7 +241,7 @@ class Agent:
             rebuild=rebuild,
             dry_run=dry_run,
         )
-        return await self._reader(given, options, collection, watch)
+        return await self.services.ingest(given, options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers.
@@ -340,5 +319,4 @@ async def open_agent(
             settings.home, persistent=persistent, options=options, checkpointer=checkpointer, store=store
         ) as memory:
             graph = memory.compile(build_graph(services, retries))
-            reader = partial(read_book, settings, name, services, caller_parts)
-            yield Agent(graph, services, memory, retries, observers_of(settings), reader=reader)
+            yield Agent(graph, services, memory, retries, observers_of(settings))

@@ -150,9 +150,7 @@ class BlockingGraph(LockedAgentGraph):
         return self.background.run(self.abulk_update_state(config, supersteps))
 
 
-def _waiting(
-    method: Callable[Concatenate[Agent, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[SyncAgent, P], T]:
+def _waiting(method: Callable[Concatenate[Agent, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[SyncAgent, P], T]:
     @wraps(method)
     def call(agent: SyncAgent, /, *arguments: P.args, **options: P.kwargs) -> T:
         return agent._background.run(method(agent._background.opened, *arguments, **options))
@@ -173,9 +171,8 @@ def _iterating(
 class SyncAgent:
     """The methods of `Agent`, each waiting for its result. Every thread may use it.
 
-    It is open from its construction until `close`, the end of a `with` block, or the end of the program. A turn whose
-    iterator is closed early is interrupted, and `resume` finishes it. `watch` of `ingest` is called in the agent's
-    thread.
+    It is open until `close`, the end of a `with` block, or the end of the program. A turn whose iterator is closed
+    early is interrupted, and `resume` finishes it. `watch` of `ingest` is called in the agent's thread.
     """
 
     def __init__(self, background: BackgroundLoop[Agent]) -> None:

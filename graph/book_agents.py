@@ -34,10 +34,9 @@ class _Kept:
 class BookAgents:
     """The agent of the usual book, which is given, and agents for the other books. Implements `HostedBooks`.
 
-    All agents have one memory, so a conversation can be found whatever book it is about, and one lock for each thread.
-    They share their models. At most `MOST` agents stay open when nobody uses them: the one used longest ago is closed
-    first, and never one that is in use. `profiles` are those that readers may choose; they say how to read collections
-    that other programs made. `suggest` finds questions that a book answers.
+    All agents share one memory, one lock for each thread, and their models. At most `MOST` agents stay open when nobody
+    uses them; the one used longest ago is closed first. `profiles` are those that readers may choose; they say how to
+    read collections that other programs made. `suggest` finds questions that a book answers.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class BookAgents:
         return self._questions.get(book, [])
 
     async def _find_questions(self, book: str, suggest: Suggest) -> None:
-        with suppress(AskbookError):  # a courtesy: readers can ask without
+        with suppress(AskbookError):  # readers can ask without
             async with self.agent(book) as agent:
                 self._questions[book] = await suggest(agent.services)
 

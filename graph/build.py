@@ -22,10 +22,12 @@ from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import RetryPolicy, StateUpdate, TimeoutPolicy
 
 from graph.private_apis import change_class
-from nodes.error import error, handle_error_node, make_fallback_handler, route_to_error
-from nodes.generate import make_generate
-from nodes.idle import make_idle
-from nodes.retrieve import REWRITE_SECONDS, make_retrieve, make_rewrite, make_tools, skip_rewrite
+from nodes.error import error, route_to_error, try_fallback
+from nodes.generate import generate
+from nodes.idle import idle
+from nodes.retrieve import retrieve
+from nodes.rewrite import REWRITE_SECONDS, rewrite, skip_rewrite
+from nodes.tools import tools
 from nodes.turn import DEFAULT_RETRIES, RetrySettings, checked_metadata
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
@@ -57,41 +59,27 @@ def build_graph(
     """
     if not callable(getattr(services, "parts", None)):
         raise UsageError("services must be those of open_services.", code="given")
-    parts_of = services.parts
-    retry = retry_policies(retries)
-    failed = {"ERROR": "failed"}
+    # Each function is a `partial`, `error` too: LangGraph inspects plain functions for input schemas and subgraphs at
+    # each compilation, which takes half of its time. Ours have neither.
+    parts_of, retry, failed = services.parts, retry_policies(retries), {"ERROR": "failed"}
+    searching: Any = {"retry_policy": retry, "timeout": SEARCH_TIMEOUT, "destinations": failed}
     graph = AgentGraphBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
-    graph.set_node_defaults(error_handler=_uninspected(route_to_error))
-    graph.add_node("IDLE", _uninspected(make_idle(parts_of)), destinations=failed)
+    graph.set_node_defaults(error_handler=partial(route_to_error))
+    graph.add_node("IDLE", partial(idle, parts_of=parts_of), destinations=failed)
     graph.add_node(  # no retries: the search works without a rewrite, and the call that answers reports a broken model
-        "rewrite",
-        _uninspected(make_rewrite(parts_of)),
-        timeout=REWRITE_TIMEOUT,
-        error_handler=_uninspected(skip_rewrite),
+        "rewrite", partial(rewrite, parts_of=parts_of), timeout=REWRITE_TIMEOUT, error_handler=partial(skip_rewrite)
     )
-    graph.add_node(
-        "RETRIEVING",
-        _uninspected(make_retrieve(parts_of, retries)),
-        retry_policy=retry,
-        timeout=SEARCH_TIMEOUT,
-        destinations=failed,
-    )
+    graph.add_node("RETRIEVING", partial(retrieve, parts_of=parts_of, retries=retries), **searching)
     graph.add_node(
         "GENERATING",
-        _uninspected(make_generate(parts_of, retries)),
+        partial(generate, parts_of=parts_of, retries=retries),
         retry_policy=retry,
         timeout=ANSWER_TIMEOUT,
-        error_handler=_uninspected(make_fallback_handler(parts_of)),
+        error_handler=partial(try_fallback, parts_of=parts_of),
         destinations={**failed, "GENERATING": "fallback model"},
     )
-    graph.add_node(
-        "tools",
-        _uninspected(make_tools(parts_of, retries)),
-        retry_policy=retry,
-        timeout=SEARCH_TIMEOUT,
-        destinations=failed,
-    )
-    graph.add_node("ERROR", _uninspected(error), error_handler=_uninspected(handle_error_node))
+    graph.add_node("tools", partial(tools, parts_of=parts_of, retries=retries), **searching)
+    graph.add_node("ERROR", partial(error))
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
@@ -100,15 +88,6 @@ def build_graph(
     graph.add_edge("tools", "GENERATING")
     graph.add_edge("ERROR", "IDLE")
     return graph
-
-
-def _uninspected(step: Callable[..., Any]) -> Any:
-    """A node or an error handler that LangGraph does not inspect.
-
-    At each compilation LangGraph inspects the type hints and the bytecode of plain functions, to find input schemas and
-    subgraphs. Our nodes have neither, and the inspection takes half of the compilation time. It skips a `partial`.
-    """
-    return partial(step)
 
 
 class Router(Runnable[AgentState, str]):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
-from langgraph.store.base import BaseStore
 
+from graph.database import Database
 from graph.memory_errors import broken_conversation
-from graph.storage import PruningSaver, border, thread_config
+from graph.storage import border, thread_config
 from graph.stored_form import check_turns
 from nodes.archive import EMPTY_ARCHIVE, WINDOW, get_blocks, without_block
 from rag.conversation.turns import is_recorded, next_number, set_aside, transcript, turns, unknown_thread, with_aside
@@ -41,19 +41,19 @@ def unanswered(messages: Sequence[AnyMessage]) -> str | None:
     return None
 
 
-async def conversation(saver: PruningSaver, store: BaseStore | None, thread_id: str) -> dict[str, Any] | None:
+async def conversation(database: Database, thread_id: str) -> dict[str, Any] | None:
     """A stored conversation in the format of `rag.conversation.turns`; None when there is none.
 
     `unanswered` is the question of an interrupted turn, or None. `missing_turns` counts archived turns that are no
     longer in the database; only another program can have deleted them. Raises `MemoryFailureError`.
     """
-    with _damage_told(thread_id, saver.place):
-        newest = await _newest(saver, thread_id)
+    with _damage_told(thread_id, database.place):
+        newest = await _newest(database, thread_id)
         if newest is None:
             return None
         values, updated_at = newest
         messages, past = _messages(values), _past(values)
-        archived = await get_blocks(store, thread_id, range(1, past["blocks"] + 1)) if store else []
+        archived = await get_blocks(database.store, thread_id, range(1, past["blocks"] + 1)) if database.store else []
         earlier: list[BaseMessage] = [message for block in archived for message in block]
         finished = turns([*earlier, *messages])
         check_turns(finished)
@@ -61,7 +61,7 @@ async def conversation(saver: PruningSaver, store: BaseStore | None, thread_id: 
         return transcript(thread_id, finished, updated_at) | rest
 
 
-async def summary(saver: PruningSaver, thread_id: str) -> dict[str, Any] | None:
+async def summary(database: Database, thread_id: str) -> dict[str, Any] | None:
     """A conversation's entry in a list; None when there is none. Reads no archived turns, so its cost is constant.
 
     `collections` are the books of the turns that are not archived, the newest last. `profile` is the one that answered
@@ -69,8 +69,8 @@ async def summary(saver: PruningSaver, thread_id: str) -> dict[str, Any] | None:
 
     Raises `MemoryFailureError`.
     """
-    with _damage_told(thread_id, saver.place):
-        newest = await _newest(saver, thread_id)
+    with _damage_told(thread_id, database.place):
+        newest = await _newest(database, thread_id)
         if newest is None:
             return None
         values, updated_at = newest
@@ -108,8 +108,8 @@ def _damage_told(thread_id: str, place: str) -> Iterator[None]:
         raise broken_conversation(thread_id, place) from error
 
 
-async def _newest(saver: PruningSaver, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
-    stored = await saver.aget_tuple(thread_config(thread_id))
+async def _newest(database: Database, thread_id: str) -> tuple[Mapping[str, Any], str] | None:
+    stored = await database.saver.aget_tuple(thread_config(thread_id))
     return (stored.checkpoint["channel_values"], stored.checkpoint["ts"]) if stored else None
 
 
@@ -124,8 +124,7 @@ def _past(values: Mapping[str, Any]) -> ArchiveSummary:
 
 async def remove_last_turn(
     graph: AgentGraph,
-    saver: PruningSaver,
-    store: BaseStore | None,
+    database: Database,
     thread_id: str,
     *,
     check: Callable[[str], object] = str,
@@ -149,7 +148,7 @@ async def remove_last_turn(
     asked = _asked(messages[last], messages[last + 1 :], snapshot.values)
     if meant is not None and meant.strip() not in (asked.request_id, asked.question.strip()):
         raise UsageError("The last turn of this conversation is another one.", code="other_turn")
-    earlier, past = await _with_older_turns(saver, store, thread_id, snapshot.values, messages[:last])
+    earlier, past = await _with_older_turns(database, thread_id, snapshot.values, messages[:last])
     update = EMPTY_TURN | {
         "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *earlier],
         "aside": set_aside(messages[last:], asked.request_id) if keep else None,
@@ -178,11 +177,7 @@ def _asked(question: AnyMessage, later: Sequence[AnyMessage], values: Mapping[st
 
 
 async def _with_older_turns(
-    saver: PruningSaver,
-    store: BaseStore | None,
-    thread_id: str,
-    values: Mapping[str, Any],
-    messages: Sequence[AnyMessage],
+    database: Database, thread_id: str, values: Mapping[str, Any], messages: Sequence[AnyMessage]
 ) -> tuple[list[BaseMessage], ArchiveSummary]:
     """The messages, preceded by the newest archived block when they are fewer turns than a prompt sees.
 
@@ -192,7 +187,7 @@ async def _with_older_turns(
     number = past["blocks"]
     if not number or len(turns(messages)) >= WINDOW:
         return list(messages), past
-    blocks = await get_blocks(store, thread_id, range(number, number + 1)) if store else []
+    blocks = await get_blocks(database.store, thread_id, range(number, number + 1)) if database.store else []
     if not any(blocks):
-        raise broken_conversation(thread_id, saver.place)
+        raise broken_conversation(thread_id, database.place)
     return [*blocks[0], *messages], without_block(past, blocks[0])

@@ -227,10 +227,7 @@ class GivenDatabase:
             await forget(self.store, thread_id)
 
     async def prune(self) -> int:
-        """Keep only the newest checkpoint of each conversation, if the checkpointer can do that; else delete nothing.
-
-        Raises `MemoryFailureError`.
-        """
+        """As `Database` says; deletes nothing if the checkpointer cannot."""
         threads, before = await self.thread_ids(), await self._checkpoints()
         try:
             await self.saver.prune_all(threads)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from nodes.ingest_steps import OpenIngestions, make_ingest_step
+from nodes.ingest_steps import OpenIngestions, ingest_step
 from rag.ingest.book_sources import IngestOptions
 from rag.ingest.ingestion import Ingestion, OnStep
 from rag.ingest.patterns import Selection
@@ -23,11 +24,11 @@ def build_ingest_graph() -> StateGraph[IngestState, None, IngestInput, IngestSta
     Its input is described at `state.IngestInput`. Progress comes in LangGraph's stream mode `custom`. The state has the
     plan, and at the end the report, under `report`.
     """
-    desk = OpenIngestions(begin_from_environment)
+    open_ingestions = OpenIngestions(begin_from_environment)
     graph: StateGraph[IngestState, None, IngestInput, IngestState] = StateGraph(IngestState, input_schema=IngestInput)
     before = START
     for step in STEPS:
-        node: Any = make_ingest_step(step, desk)
+        node: Any = partial(ingest_step, step=step, open_ingestions=open_ingestions)
         graph.add_node(step, node)
         graph.add_edge(before, step)
         before = step

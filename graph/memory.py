@@ -81,11 +81,11 @@ class Memory:
 
     async def summary(self, thread_id: str) -> dict[str, Any] | None:
         """A conversation's entry in a list, as `graph.conversations.summary` makes it; None when there is none."""
-        return await summary(self.database.saver, thread_id)
+        return await summary(self.database, thread_id)
 
     async def conversation(self, thread_id: str) -> dict[str, Any] | None:
         """A stored conversation as `graph.conversations.conversation` makes it; None when there is none."""
-        return await conversation(self.database.saver, self.database.store, thread_id)
+        return await conversation(self.database, thread_id)
 
     async def probe(self) -> None:
         """Store a checkpoint, read it back and delete it. Raises `MemoryFailureError` when that fails."""
@@ -171,7 +171,11 @@ class ThreadLocks:
         self._users[thread_id] = self._users.get(thread_id, 0) + 1
         try:
             async with AsyncExitStack() as locks:
-                await self._wait(lock, thread_id, deadline)
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await lock.acquire()
+                except TimeoutError:
+                    raise self._busy(thread_id) from None
                 locks.callback(lock.release)
                 await self._wait_for_others(locks, thread_id, deadline)
                 yield
@@ -179,13 +183,6 @@ class ThreadLocks:
             self._users[thread_id] -= 1
             if not self._users[thread_id]:
                 del self._users[thread_id], self._locks[thread_id]
-
-    async def _wait(self, lock: asyncio.Lock, thread_id: str, deadline: float) -> None:
-        try:
-            async with asyncio.timeout_at(deadline):
-                await lock.acquire()
-        except TimeoutError:
-            raise self._busy(thread_id) from None
 
     async def _wait_for_others(self, locks: AsyncExitStack, thread_id: str, deadline: float) -> None:
         pause = _PAUSE

@@ -64,6 +64,9 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
     logging.getLogger("psycopg").addHandler(_UNASKED)
     locks = AdvisoryLocks(address, place)
 
+    async def limit_locks(connection: Connection) -> None:
+        await connection.execute("select set_config('lock_timeout', %s, false)", (f"{_LOCK_SECONDS * 1000:.0f}ms",))
+
     async def check(connection: Connection) -> None:
         try:
             await _check(connection)
@@ -80,7 +83,7 @@ async def open_postgres(address: SecretStr, serde: Serializers, keep: int) -> As
         timeout=_POOL_SECONDS,
         reconnect_timeout=_POOL_SECONDS,  # the next statement tries again, however long the server was away
         open=False,
-        configure=_configure,
+        configure=limit_locks,
         check=check,
     )
     saver, store = PostgresSaver(pool, serde=serde.steps), AsyncPostgresStore(pool)
@@ -182,8 +185,8 @@ class ClosingConnection(Connection):
 class AdvisoryLocks:
     """PostgreSQL's advisory locks. One connection of this process holds them all; when it ends the server frees them.
 
-    A connection that broke, for instance because the server restarted, is replaced at its next use. TCP keepalives and
-    an idle timeout of zero keep it open while a turn waits for its model; losing it would lose the lock of that turn.
+    A broken connection is replaced at its next use. TCP keepalives and an idle timeout of zero keep it open while a
+    turn waits for its model.
     """
 
     def __init__(self, address: SecretStr, place: str) -> None:
@@ -283,10 +286,6 @@ async def _check(connection: Connection) -> None:
     waiting.register(connection.fileno(), select.POLLIN)
     if waiting.poll(0):
         await AsyncConnectionPool.check_connection(connection)
-
-
-async def _configure(connection: Connection) -> None:
-    await connection.execute("select set_config('lock_timeout', %s, false)", (f"{_LOCK_SECONDS * 1000:.0f}ms",))
 
 
 async def _set_up(locks: AdvisoryLocks, pool: Pool, saver: PostgresSaver, store: AsyncPostgresStore) -> None:

@@ -118,8 +118,8 @@ class SqliteDatabase:
     async def _delete_in_place(self, thread_id: str) -> None:
         """Delete without a journal on the disk, which has no room for one.
 
-        The rows are overwritten, but the file is not rewritten without them: that takes long, and until a step with the
-        journal in memory is finished, a kill would damage the file.
+        The rows are overwritten, and the file keeps its size: rewriting it takes long, and a kill meanwhile would
+        damage it, since the journal is in memory.
         """
         await self._journal("memory")
         try:
@@ -167,9 +167,7 @@ class SqliteDatabase:
 
 
 class _Dumped:
-    """Returns data that was serialized earlier, in the event loop's thread: serializing in the database's thread would
-    delay every conversation.
-    """
+    """Returns data that was serialized before, since serializing in the database's thread would delay every turn."""
 
     def __init__(self, inner: SerializerProtocol) -> None:
         self.loads_typed = inner.loads_typed
@@ -190,12 +188,10 @@ class _SaverInJob(BlockingSaver):
 
 class StepSaver(AsyncSqliteSaver):
     """`AsyncSqliteSaver` that batches the reads and writes of several conversations. LangGraph's blocking `SqliteSaver`
-    executes each.
+    executes each, in one switch to the database's thread.
 
-    LangGraph's own switches to the thread and back six times for what is read, and three or four times for what is
-    stored: for the cursor, each statement, the end of the transaction and the end of the cursor. A turn reads twice and
-    stores eleven times. A switch costs most when the process is busy, since the thread must wait for Python's lock. A
-    call that is cancelled has stored everything or nothing.
+    LangGraph's own switches three to six times for each of the thirteen reads and writes of a turn. A call that is
+    cancelled has stored everything or nothing.
     """
 
     _blocking: _SaverInJob | None = None

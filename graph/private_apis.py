@@ -28,12 +28,9 @@ def catch_up(checkpoint_id: str) -> None:
     """Make every checkpoint id that this process generates from now on greater than `checkpoint_id`.
 
     LangGraph takes the checkpoint with the greatest id as the newest of a thread. Its ids are UUIDv6, which begin with
-    a timestamp: the machine's clock, or one more than `_last_v6_timestamp` where the clock is not ahead of it. That
-    global orders the ids of one process only. When the clock was set back between two processes, or another machine's
-    clock is ahead, a new checkpoint would sort before older ones, and its turn would be lost
-    (langchain-ai/langgraphjs#2854 tells of the same in JavaScript).
-
-    An id that is not a UUIDv6 is ignored.
+    a timestamp; `_last_v6_timestamp` makes them ascend within one process only. If another machine's clock is ahead, or
+    the clock was set back, a new checkpoint would sort before older ones, and its turn would be lost
+    (langchain-ai/langgraphjs#2854 is the same in JavaScript). An id that is not a UUIDv6 is ignored.
     """
     try:
         seen = ids.UUID(checkpoint_id)

@@ -85,8 +85,8 @@ def _ingest_graph() -> Any:
 
 
 def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:
-    """The profiles and models on offer, and the observers. All three are empty if the configuration is invalid; the
-    first turn reports the error.
+    """The profiles and models on offer, and the observers. All are empty for an invalid configuration, which a turn
+    tells.
     """
     try:
         settings = Settings.from_env()
@@ -97,10 +97,9 @@ def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackH
 
 @lru_cache(maxsize=4)
 def form(profiles: tuple[str, ...], models: tuple[str, ...]) -> type[Context]:
-    """A subclass of `Context` whose JSON schema lists the profiles and models on offer. LangGraph Studio builds its
-    form from it.
+    """A subclass of `Context` whose JSON schema lists the profiles and models on offer, for LangGraph Studio's form.
 
-    Only the schema lists it: a run with another name becomes an ERROR turn that says so.
+    A run with another name becomes an ERROR turn that says so.
     """
     fields: Any = {
         name: (Annotated[str | None, Field(max_length=200), _choice(name, names)], None)

@@ -44,9 +44,9 @@ T = TypeVar("T")
 async def open_connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
     """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
 
-    Connections share an index of the journal in a file of its own, for which a full disk has no room. An exclusive
-    connection has it in memory, so that conversations can still be read and deleted. With less than `_ROOM` the index
-    fits, but the journal of a deletion does not; so the exclusive connection is tried first, unless others read.
+    An exclusive connection keeps the index of the journal in memory, others in a file, for which a full disk has no
+    room. With less than `_ROOM` free, that file fits and the journal of a deletion does not, so the exclusive
+    connection is tried first.
     """
     if shutil.disk_usage(path.parent).free < _ROOM:
         async with AsyncExitStack() as opened:
@@ -120,9 +120,8 @@ def make_private(path: Path) -> None:
 def _create(path: Path) -> None:
     """Create the file with LangGraph's tables in one step.
 
-    A killed process must not leave an empty file. Of two programs that create the tables in one file at the same time,
-    one fails, since LangGraph records each migration once. SQLite would wait for the disk at each of its many steps;
-    the file is only needed whole, so it is written to the disk once, before it gets its name.
+    A killed process must not leave an empty file, and two programs must not create the tables in one file: LangGraph
+    records each migration once, so one of them would fail. The file is written to the disk once, before it is renamed.
     """
     new = path.with_name(f"{path.name}-{new_id()}")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -155,10 +154,9 @@ class _Job(NamedTuple):
 class SharedJobs:
     """Runs jobs of several conversations in their order, those that change the database before the others.
 
-    What comes while jobs are under way shares the next switch to the database's thread, and one transaction. `lock` is
-    held meanwhile. A busy process keeps that thread waiting for Python's lock, up to 5 milliseconds each time that
-    SQLite has given it back: with each statement, and with the end of each transaction. The event loop then takes two
-    rounds until the next job begins. Fifty answers had more jobs than that allows.
+    Jobs that arrive while others run share the next switch to the database's thread, and one transaction. `lock` is
+    held meanwhile. In a busy process each switch waits up to 5 milliseconds for Python's lock; fifty answers at a time
+    have more jobs than that allows.
     """
 
     def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock) -> None:

@@ -302,12 +302,10 @@ class SealedStore(BaseStore):
                 async with answered_within(self._seconds):
                     results = await self.inner.abatch(sealed)
             except ValueError as error:  # a row that is not JSON, or a failure of SQLite, which is then its cause
-                raise (memory_failure(error, self._place) or self._broken(sealed)) from error
+                names = {op.namespace[-1] for op in sealed if isinstance(op, GetOp | PutOp)}
+                broken = broken_conversation(", ".join(sorted(names)), self._place)
+                raise (memory_failure(error, self._place) or broken) from error
         return [self._opened(result) for result in results]
-
-    def _broken(self, ops: Sequence[Op]) -> MemoryFailureError:
-        names = {op.namespace[-1] for op in ops if isinstance(op, GetOp | PutOp)}
-        return broken_conversation(", ".join(sorted(names)), self._place)
 
     def _sealed(self, op: Op) -> Op:
         if not isinstance(op, PutOp) or op.value is None:

@@ -70,8 +70,7 @@ class _Past(_Form):
 
 
 class _State(_Form):
-    """The channels of `state.AgentState` that outlast a turn. Others may hold anything: a node that fails on them ends
-    its turn with an error, and the next turn resets them."""
+    """The channels of `state.AgentState` that outlast a turn. The next turn resets all others."""
 
     messages: _Messages = []
     past: _Past | None = None

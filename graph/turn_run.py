@@ -77,10 +77,10 @@ def interrupted_request(thread_id: str, turn: object, context: Context | None) -
 
 
 def interrupted_question(snapshot: StateSnapshot) -> str | None:
-    """The question of an interrupted turn; None if no turn was interrupted. `snapshot.next` does not tell, since it
-    omits tasks whose writes are stored.
+    """The question of an interrupted turn; None if no turn was interrupted.
 
-    An answer among such writes is in the snapshot, and in the conversation only after the turn has been finished.
+    `snapshot.next` does not tell: it omits tasks whose writes are stored. An answer among such writes is in the
+    snapshot, and in the conversation only after the turn has been finished.
     """
     messages = snapshot.values.get("messages", []) if snapshot.tasks else []
     written = {message.id for task in snapshot.tasks for message in (task.result or {}).get("messages", [])}

@@ -2,7 +2,7 @@
 
 Nodes raise `AskbookError`. LangGraph retries temporary failures, then calls `route_to_error`, which turns the exception
 into a record and goes to the node `ERROR`. That node removes the unfinished work of the turn, and IDLE closes the turn.
-For GENERATING, the handler of `make_fallback_handler` tries the profile's fallback model first.
+For GENERATING, `try_fallback` tries the profile's fallback model first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 log: Final = logging.getLogger("askbook")
 
 T = TypeVar("T")
-Handler = Callable[[AgentState, NodeError], Command[str]]
+Handler = Callable[..., Command[str]]  # of the state and LangGraph's `NodeError`
 
 # The other types would fail again: a second model meets the same key and the same prompt.
 _ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
@@ -81,9 +81,9 @@ def never_raises(handler: Handler) -> Handler:
     """
 
     @wraps(handler)
-    def ending(state: AgentState, error: NodeError) -> Command[str]:
+    def ending(state: AgentState, error: NodeError, **bound: Any) -> Command[str]:
         try:
-            return handler(state, error)
+            return handler(state, error, **bound)
         except Exception as failure:
             log.error("the failure of %s could not be handled: %s", error.node, type(failure).__name__)
             return Command(goto=END, update=end_with_error(state, to_askbook_error(error.error, error.node)))
@@ -95,14 +95,14 @@ def never_raises(handler: Handler) -> Handler:
 def route_to_error(state: AgentState, error: NodeError) -> Command[str]:
     """LangGraph's default error handler: go from a node's exception to the state ERROR.
 
-    A failure while an earlier one is reported ends the turn at once: to report it too could fail in an endless loop.
+    A failure of ERROR, or while an earlier one is reported, ends the turn at once: to report it could fail endlessly.
     """
     failure = to_askbook_error(error.error, error.node)
     # No message: it may quote the reply of a service, and with it the user's text.
     log.warning("%s failed: %s", error.node, failure.code)
     draft = state.get("draft")
     opening = error.node == "IDLE" and has_new_question(state)
-    if draft is not None and draft.get("status") == "error" and not opening:
+    if error.node == "ERROR" or (draft is not None and draft.get("status") == "error" and not opening):
         return Command(goto=END, update=end_with_error(state, failure))
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
     if error.node == "IDLE":  # the turn did not open; a turn in the state is an earlier, interrupted one
@@ -110,37 +110,30 @@ def route_to_error(state: AgentState, error: NodeError) -> Command[str]:
     return Command(goto="ERROR", update=update)
 
 
-def make_fallback_handler(parts_of: PartsOf) -> Handler:
+@never_raises
+def try_fallback(state: AgentState, error: NodeError, *, parts_of: PartsOf) -> Command[str]:
     """LangGraph's error handler for GENERATING: once a turn to the profile's fallback model, otherwise to ERROR.
 
     Only while no part of an answer has been shown. The turn's `model` names the model that answers from here on; the
     next turn begins with the profile's own model again.
     """
-
-    @never_raises
-    def to_fallback(state: AgentState, error: NodeError) -> Command[str]:
-        turn, failure = state.get("turn"), error.error
-        if turn is None or not isinstance(failure, AskbookError):
-            return route_to_error(state, error)
-        parts = parts_of(turn["profile"])
-        name = parts.profile.model.fallback
-        may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code not in _FINAL and not failure.shown
-        if name is None or parts.quotes or turn["model"] == name or not may_help:
-            return route_to_error(state, error)
-        notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
-        log.warning("%s", notice)
-        return Command(goto="GENERATING", update={"turn": {**with_notice(turn, notice), "model": name}})
-
-    return to_fallback
+    turn, failure = state.get("turn"), error.error
+    if turn is None or not isinstance(failure, AskbookError):
+        return route_to_error(state, error)
+    parts = parts_of(turn["profile"])
+    name = parts.profile.model.fallback
+    may_help = failure.error_type in _ANOTHER_MODEL_MAY_HELP and failure.code not in _FINAL and not failure.shown
+    if name is None or parts.quotes or turn["model"] == name or not may_help:
+        return route_to_error(state, error)
+    notice = f"{turn['model']} failed ({failure.code}), so {name} was asked."
+    log.warning("%s", notice)
+    return Command(goto="GENERATING", update={"turn": {**with_notice(turn, notice), "model": name}})
 
 
 def error_draft(info: ErrorInfo) -> Draft:
     """The draft of a failed turn: its content is the fixed sentence of its error."""
     return Draft(
-        status="error",
-        content=info.user_message,
-        plain_content=info.user_message,
-        error=info.model_dump(mode="json"),
+        status="error", content=info.user_message, plain_content=info.user_message, error=info.model_dump(mode="json")
     )
 
 
@@ -153,15 +146,8 @@ def error(state: AgentState, runtime: Runtime[Context]) -> Update:
     return EMPTY_TURN | {"draft": state.get("draft"), "turn": _unopened(state, runtime)}
 
 
-def handle_error_node(state: AgentState, error: NodeError) -> Command[str]:
-    """The handler of the node `ERROR` itself: end the turn with a bare error response."""
-    return Command(goto=END, update=end_with_error(state, to_askbook_error(error.error, error.node)))
-
-
 def _emit_waiting(failure: AskbookError, runtime: Runtime[Context], retries: RetrySettings) -> None:
-    """Write a `waiting` event with the wait before the next attempt: the exact one, or the longest possible one with
-    jitter.
-    """
+    """Write a `waiting` event with the wait before the next attempt, at most, in seconds."""
     info = runtime.execution_info  # absent when a node is called outside a graph, where nothing retries
     seconds = retries.wait_before_retry(failure, info.node_attempt) if info is not None else None
     if seconds:

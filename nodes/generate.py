@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, messages_to_dict
 from langgraph.runtime import Runtime
 
 from nodes.archive import older_turns
@@ -22,7 +22,6 @@ from nodes.judge import AnswerJudge
 from nodes.model_call import ModelRequest, call_model, empty_answer, tokens_used, was_truncated
 from nodes.turn import (
     DEFAULT_RETRIES,
-    AsyncNode,
     RetrySettings,
     Update,
     emit_phase,
@@ -30,7 +29,6 @@ from nodes.turn import (
     exchange_of,
     parts_of_run,
     require_turn,
-    stored_exchange,
     with_notice,
 )
 from rag.answer.writer import AnswerOptions, AnswerWriter
@@ -79,9 +77,7 @@ class _StreamedAnswer:
         self.show(self.writer.close())
 
     def show_judged(self, verdicts: Mapping[int, bool | None]) -> None:
-        """Apply the judge's verdicts and show the sentences that waited only for them. Called while the answer still
-        streams.
-        """
+        """Apply the judge's verdicts, while the answer streams, and show the sentences that waited only for them."""
         self.show(self.writer.apply_verdicts(verdicts))
 
     def show(self, pieces: Sequence[str]) -> None:
@@ -95,21 +91,19 @@ class _StreamedAnswer:
             self.emit({"type": "retract"})
 
 
-def make_generate(parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES) -> AsyncNode:
+async def generate(
+    state: AgentState, runtime: Runtime[Context], *, parts_of: PartsOf, retries: RetrySettings = DEFAULT_RETRIES
+) -> Update:
     """The node `GENERATING`. Raises `AskbookError` when the model fails, without a retry once a sentence was shown."""
-
-    async def generate(state: AgentState, runtime: Runtime[Context]) -> Update:
-        with translate_errors("GENERATING", runtime, retries):
-            turn = require_turn(state, "answer")
-            emit_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
-            parts = parts_of_run(runtime, parts_of)
-            if state.get("passages"):
-                return await _answer(parts, state, turn, runtime, retries)
-            draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
-            emit_sentence(runtime, turn, draft["content"])
-            return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
-
-    return generate
+    with translate_errors("GENERATING", runtime, retries):
+        turn = require_turn(state, "answer")
+        emit_phase(runtime, "GENERATING", "tool_executed" if state.get("exchange") else "processing")
+        parts = parts_of_run(runtime, parts_of)
+        if state.get("passages"):
+            return await _answer(parts, state, turn, runtime, retries)
+        draft = _fixed(parts, "smalltalk" if is_small_talk(turn["question"]) else "no_passage")
+        emit_sentence(runtime, turn, draft["content"])
+        return {"phase": "IDLE", "draft": draft | {"tokens_used": _tokens_before(state).model_dump()}}
 
 
 class _Reply(NamedTuple):
@@ -124,9 +118,7 @@ class _Reply(NamedTuple):
 async def _answer(
     parts: Parts, state: AgentState, turn: Turn, runtime: Runtime[Context], retries: RetrySettings
 ) -> Update:
-    """Stream the checked sentences of an answer. Returns its draft, or goes on to `tools` if the model asks for a
-    search.
-    """
+    """Stream the checked sentences of an answer. Returns its draft, or the searches that the model asks for."""
     fitted = await _fit(parts, state, turn["question"], runtime)
     judge = AnswerJudge(parts, fitted.passages, retries, turn["model"]) if parts.judged else None
     writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"]))
@@ -244,15 +236,13 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     wanted = [ToolCall(name=call["name"], args=call["args"]).model_dump(mode="json") for call in message.tool_calls]
     return {
         "phase": "RETRIEVING",
-        "exchange": [*state.get("exchange", []), *stored_exchange([asked])],
+        "exchange": [*state.get("exchange", []), *messages_to_dict([asked])],
         "tool_calls": [*state.get("tool_calls", []), *wanted],
     }
 
 
 async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
-    """The draft of the finished answer; a fallback draft if the model refused, made small talk, or nothing of its
-    answer can be shown.
-    """
+    """The draft of the finished answer; a fallback if the model refused, made small talk, or nothing can be shown."""
     writer = call.writer
     await call.close(cut=reply.cut)
     if writer.refused:

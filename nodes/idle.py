@@ -18,17 +18,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from nodes.archive import EMPTY_ARCHIVE, archive_old_turns
-from nodes.retrieve import wants_rewrite
-from nodes.turn import (
-    AsyncNode,
-    Update,
-    checked_metadata,
-    context_of,
-    emit_phase,
-    has_new_question,
-    last_message,
-    parts_of_run,
-)
+from nodes.turn import Update, checked_metadata, context_of, emit_phase, has_new_question, last_message, parts_of_run
 from rag.conversation.turns import (
     check_question,
     history,
@@ -39,25 +29,21 @@ from rag.conversation.turns import (
     with_aside,
 )
 from rag.errors import InvalidQuestionError
-from rag.ports import PartsOf
+from rag.ports import Parts, PartsOf
 from rag.text.english.speech_acts import is_small_talk
-from rag.types import Phase, Response, iso_time, new_id
+from rag.types import AnsweredQuestion, Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 
-def make_idle(parts_of: PartsOf) -> AsyncNode:
+async def idle(state: AgentState, runtime: Runtime[Context], *, parts_of: PartsOf) -> Update:
     """The node `IDLE`. Raises `AskbookError` for an invalid question."""
-
-    async def idle(state: AgentState, runtime: Runtime[Context]) -> Update:
-        turn, draft = state.get("turn"), state.get("draft")
-        if turn is None or draft is None or has_new_question(state):
-            # In a thread: it may read a profile's file or build the services.
-            return await asyncio.to_thread(open_turn, state, runtime, parts_of)
-        response = make_response(state, turn, draft, runtime)
-        emit_phase(runtime, "IDLE", response.processing_state)
-        return await archive_old_turns(state, runtime, close_turn(state, turn, response))
-
-    return idle
+    turn, draft = state.get("turn"), state.get("draft")
+    if turn is None or draft is None or has_new_question(state):
+        # In a thread: it may read a profile's file or build the services.
+        return await asyncio.to_thread(open_turn, state, runtime, parts_of)
+    response = make_response(state, turn, draft, runtime)
+    emit_phase(runtime, "IDLE", response.processing_state)
+    return await archive_old_turns(state, runtime, close_turn(state, turn, response))
 
 
 def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
@@ -100,10 +86,13 @@ def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -
     return update
 
 
+def wants_rewrite(parts: Parts, answered: Sequence[AnsweredQuestion]) -> bool:
+    """Whether to ask the model for a rewrite: the profile wants it, there is a model, and a turn was answered."""
+    return parts.profile.retrieval.followup == "rewrite" and not parts.quotes and bool(answered)
+
+
 def _with_restored_answer(state: AgentState, asked: HumanMessage) -> tuple[Sequence[AnyMessage], bool]:
-    """The messages, and whether an answer that `retry` had set aside was restored to them. It is restored if that retry
-    never produced an answer and a different question is asked now.
-    """
+    """The messages, and whether the answer that a failed `retry` set aside was restored, since `asked` is new."""
     restored = with_aside(state["messages"], state.get("aside"))
     if len(restored) > len(state["messages"]) and restored[-1].id == asked.id:
         return restored, True

@@ -8,7 +8,7 @@ were computed are in the cache.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from langgraph.runtime import Runtime
@@ -49,28 +49,26 @@ class OpenIngestions:
             await self._open.pop(key)[0].aclose()
 
 
-def make_ingest_step(step: Step, desk: OpenIngestions) -> Callable[..., Awaitable[IngestState]]:
+async def ingest_step(
+    state: IngestState, runtime: Runtime, *, step: Step, open_ingestions: OpenIngestions
+) -> IngestState:
     """The node of a step. Raises what the step raises."""
 
-    async def node(state: IngestState, runtime: Runtime) -> IngestState:
-        def watch(progress: IngestProgress) -> None:
-            runtime.stream_writer(progress.as_data())
+    def watch(progress: IngestProgress) -> None:
+        runtime.stream_writer(progress.as_data())
 
-        key = state.get("ingestion", "")
-        try:
-            key, ingestion = await desk.get_or_begin(state, step, watch)
-            await ingestion.step(step)
-        except BaseException:  # a cancelled run must not keep the book locked
-            await desk.close(key)
-            raise
-        result = IngestState(ingestion=key)
-        if STEPS.index(step) >= _PLANNED:
-            result["report"] = ingestion.report().model_dump(mode="json")
-        if step == STEPS[-1]:
-            await desk.close(key)
-        else:
-            await ingestion.pause()  # a run that is stopped here may never go on
-        return result
-
-    node.__name__ = step
-    return node
+    key = state.get("ingestion", "")
+    try:
+        key, ingestion = await open_ingestions.get_or_begin(state, step, watch)
+        await ingestion.step(step)
+    except BaseException:  # a cancelled run must not keep the book locked
+        await open_ingestions.close(key)
+        raise
+    result = IngestState(ingestion=key)
+    if STEPS.index(step) >= _PLANNED:
+        result["report"] = ingestion.report().model_dump(mode="json")
+    if step == STEPS[-1]:
+        await open_ingestions.close(key)
+    else:
+        await ingestion.pause()  # a run that is stopped here may never go on
+    return result

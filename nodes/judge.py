@@ -64,9 +64,7 @@ class AnswerJudge:
         return 0 if self._parts.judge else self.opinion.calls
 
     def worth_asking(self, waiting: int) -> bool:
-        """Whether to start a call while the answer still streams. One call runs at a time; sentences that arrive
-        meanwhile go into the next one.
-        """
+        """Whether to start a call while the answer still streams. One runs at a time; the next takes the rest."""
         if self.failure:
             return waiting > 0  # nothing is asked, and the sentences need not wait any longer
         is_asking = any(not asking.done() for asking in self._asking)
@@ -155,9 +153,7 @@ class AnswerJudge:
 
 
 class JudgeReplySink(DiscardingSink):
-    """Stops a reply that can no longer contain a verdict. A small model may ramble until the timeout, while the user
-    waits.
-    """
+    """Stops a reply that can no longer contain a verdict, since a small model may ramble while the user waits."""
 
     def __init__(self, form: JudgePrompt) -> None:
         self._form = form

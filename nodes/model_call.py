@@ -80,15 +80,15 @@ async def call_model(
     options, began = _options(parts, call), clock()
     while True:
         try:
-            spoken = parts.dialect.spoken(call.model, options)
+            accepted = parts.rejected_options.accepted(call.model, options)
             meter = AnswerMeter(clock=clock, spent=spent + clock() - began)
             with unstreamed(), awaiting(lambda: reader.first_shown is None):
-                return await _stream(parts, call.prompt, reader, spoken, meter)
+                return await _stream(parts, call.prompt, reader, accepted, meter)
         except Exception as failure:
             error = (
                 model_error(failure, RequestInfo(call.model, "")) if parts.has_caller_model else model_error(failure)
             )
-            is_new = isinstance(error, OptionRefusedError) and parts.dialect.note(call.model, error.option)
+            is_new = isinstance(error, OptionRefusedError) and parts.rejected_options.add(call.model, error.option)
             if is_new and reader.first_shown is None:
                 continue
             reader.retract()

@@ -1,6 +1,4 @@
-"""What the nodes share: their signature, the events they stream, access to the state, the options of a run, retry
-settings.
-"""
+"""What the nodes share: the events they stream, access to the state, the options of a run, retry settings."""
 
 from __future__ import annotations
 
@@ -9,34 +7,23 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from langchain_core.messages import (
-    AIMessageChunk,
-    AnyMessage,
-    BaseMessage,
-    HumanMessage,
-    messages_from_dict,
-    messages_to_dict,
-)
+from langchain_core.messages import AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, messages_from_dict
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from rag.book import SearchFilter
 from rag.errors import AskbookError, UsageError
 from rag.ports import Parts, PartsOf
+from rag.search.retriever import parse_filter
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
 _WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
 Update = dict[str, Any]
-
-
-class AsyncNode(Protocol):
-    """A node: from the state to an update of the state."""
-
-    async def __call__(self, state: AgentState, runtime: Runtime[Context]) -> Update: ...
 
 
 def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingState) -> None:
@@ -67,11 +54,6 @@ def exchange_of(state: AgentState) -> list[AnyMessage]:
     return list(messages)
 
 
-def stored_exchange(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """Messages as the state keeps them in `exchange`."""
-    return messages_to_dict(messages)
-
-
 def with_notice(turn: Turn, notice: str) -> Turn:
     """The turn with one more notice for its user."""
     return {**turn, "notices": [*turn.get("notices", []), notice]}
@@ -91,9 +73,7 @@ def require_turn(state: AgentState, purpose: str) -> Turn:
 
 
 def has_new_question(state: AgentState) -> bool:
-    """Whether the last message is a newer question than the open turn's. Then `turn` and `draft` belong to an
-    interrupted run.
-    """
+    """Whether the last message is a newer question than that of `turn`, which then belongs to an interrupted run."""
     turn, last = state.get("turn"), last_message(state)
     return turn is not None and isinstance(last, HumanMessage) and last.id not in (None, turn["request_id"])
 
@@ -114,6 +94,11 @@ def context_of(runtime: Runtime[Context]) -> Context:
             f"The context of the run is of the type {type(context).__name__}.", code="invalid_option", hint=hint
         )
     return context
+
+
+def filter_of_run(runtime: Runtime[Context]) -> SearchFilter | None:
+    """The filter that the caller set for this run. The model cannot change it."""
+    return parse_filter(context_of(runtime).filter)
 
 
 def checked_metadata(metadata: object) -> dict[str, Any]:

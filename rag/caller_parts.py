@@ -1,4 +1,4 @@
-"""The parts that a caller brings in place of askbook's own: LangChain's objects, adapted to our ports."""
+"""What a caller brings in place of askbook's own parts: LangChain's objects, adapted to our ports."""
 
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ def profile_of_given(profile: Profile, model: BaseChatModel) -> Profile:
 
 
 def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatModel:
-    """A copy of the caller's model with a run's options, as far as it has fields for them. Options of `bind` have
-    provider-specific names, so fields are set instead.
-    """
+    """A copy of the caller's model with a run's options, as far as it has fields for them."""
     fields = type(model).model_fields
     changes = {
         next(name for name in names if name in fields): options[option]

@@ -210,33 +210,33 @@ _COUNTING: Final = "stream_options"  # asks the endpoint to count tokens
 class RejectedOptions:
     """The request options that each model of one endpoint has rejected.
 
-    >>> dialect = Dialect()
-    >>> dialect.note("gpt-5", "max_tokens")
+    >>> rejected = RejectedOptions()
+    >>> rejected.add("gpt-5", "max_tokens")
     True
-    >>> dialect.spoken("gpt-5", {"max_tokens": 100, "temperature": 0.0})
+    >>> rejected.accepted("gpt-5", {"max_tokens": 100, "temperature": 0.0})
     {'temperature': 0.0, 'max_completion_tokens': 100}
     """
 
     def __init__(self) -> None:
-        self._refused: dict[str, set[str]] = {}
+        self._rejected: dict[str, set[str]] = {}
 
-    def note(self, model: str, option: str) -> bool:
+    def add(self, model: str, option: str) -> bool:
         """Remember that the model rejected the option. False if that was known, so that a retry would be useless."""
-        known = self._refused.setdefault(model, set())
+        known = self._rejected.setdefault(model, set())
         if option in known:
             return False
         known.add(option)
         return True
 
-    def spoken(self, model: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def accepted(self, model: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options without those that the model rejected; a limit on the length is renamed instead."""
-        refused = self._refused.get(model, set())
-        found = {name: value for name, value in options.items() if name not in refused}
-        if _LENGTH in options and _LENGTH in refused and _NEWER_LENGTH not in refused:
+        rejected = self._rejected.get(model, set())
+        found = {name: value for name, value in options.items() if name not in rejected}
+        if _LENGTH in options and _LENGTH in rejected and _NEWER_LENGTH not in rejected:
             found[_NEWER_LENGTH] = options[_LENGTH]
-        if _NEWER_LENGTH in refused:  # OpenAI's client renames max_tokens to it, so neither name can be sent
+        if _NEWER_LENGTH in rejected:  # OpenAI's client renames max_tokens to it, so neither name can be sent
             found.pop(_LENGTH, None)
-        if _COUNTING in refused:
+        if _COUNTING in rejected:
             found["stream_usage"] = False
         return found
 
@@ -246,11 +246,11 @@ class Parts:
     """What a turn works with: a profile and the live objects that it names.
 
     `quoter` answers in place of a model if the variable `key_variable` is not set; `model` is then None and
-    `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `dialect` holds the
-    options that the endpoint rejected so far. `searched_with` names the embedding model and the reranker, and where
-    they run. `collection` is the book. `judge` judges answers instead of a model. `models` are those that a run may
-    choose, and `chosen` is the one that it has chosen. With `english_only`, passages in other languages are quoted
-    whatever their score, since the embedding model knows only English, and the operator has set no threshold.
+    `model_name` names the quoter. `key_variable` is empty for a model that the caller brought. `searched_with` names
+    the embedding model and the reranker, and where they run. `collection` is the book. `judge` judges answers instead
+    of a model. `models` are those that a run may choose, and `chosen` is the one that it has chosen. With
+    `english_only`, passages in other languages are quoted whatever their score: the embedding model knows only English,
+    and the operator has set no threshold.
     """
 
     profile: Profile
@@ -259,7 +259,7 @@ class Parts:
     quoter: Quoter | None
     retriever: Retriever
     key_variable: str = "OPENAI_API_KEY"
-    dialect: RejectedOptions = field(default_factory=RejectedOptions)
+    rejected_options: RejectedOptions = field(default_factory=RejectedOptions)
     searched_with: str = ""
     collection: str = ""
     judge: Judge | None = None

@@ -29,11 +29,10 @@ _EVENT_STREAMS: Final = ("langchain_core.tracers.event_stream", "langchain_core.
 def unstreamed() -> Iterator[None]:
     """Run the block, a call of the model, without the callbacks of `astream_events` and `astream_log`.
 
-    These streams pass on what a model writes before it is checked: to a program, and to a client of LangGraph's server
-    in its mode `events`. The tag "nostream" affects only LangGraph's own streams, and the reader of `astream_events`
-    chooses its filters. Tracers, such as LangSmith's, stay. The classes are private, so they are recognised by their
-    module (see langchain-ai/langchain#32319). The callbacks are taken from the context variable, since
-    `RunnableBinding` merges those of its own config with them.
+    These streams pass on what a model writes before it is checked, also to a client of LangGraph's server in its mode
+    `events`; the tag "nostream" affects only LangGraph's own streams. Tracers, such as LangSmith's, stay. The classes
+    are private, so they are recognised by their module (langchain-ai/langchain#32319). The callbacks are taken from the
+    context variable, since `RunnableBinding` merges those of its own config with them.
     """
     from langchain_core.callbacks import BaseCallbackManager
     from langchain_core.runnables.config import ensure_config, var_child_runnable_config
@@ -153,9 +152,8 @@ class _PunctualStream:
 def store_with_documents(document_of: Callable[[Any, str], Document]) -> type[QdrantVectorStore]:
     """A `QdrantVectorStore` that makes its documents by `document_of(point, collection name)`.
 
-    There is no public way: the store has one key for the text and one for the metadata, and returns a document without
-    metadata, or without text, for a payload that is laid out otherwise (langchain-ai/langchain#14515). This overrides
-    `_document_from_point`, which makes the documents of every search.
+    There is no public way: the store reads one key for the text and one for the metadata, whatever the payload's layout
+    (langchain-ai/langchain#14515). This overrides `_document_from_point`, which makes the documents of every search.
     """
     from langchain_qdrant import QdrantVectorStore
 

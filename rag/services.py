@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +41,9 @@ from rag.system.files import Stamp, close_to_others, stamp
 from rag.system.process import need
 
 if TYPE_CHECKING:
+    from rag.ingest.book_sources import IngestOptions
     from rag.ingest.chunk_vectors import OnProgress
+    from rag.ingest.report import IngestProgress, IngestReport
     from rag.observing.runs import RunObserver
 
 QUOTED_FROM: Final = 12  # passages that the answerer without a model reads, if no other number is set
@@ -59,8 +61,8 @@ class _CachedParts(NamedTuple):
 class LiveServices:
     """The implementation of `rag.ports.Services`, made by `open_services`. `profile` is the default one.
 
-    `embedder` is the book's; `local_embedder` always runs in this process. The models of `shared_with`, services of
-    another book, are used where they are the same, so that a process loads each model once.
+    The models of `shared_with`, services of another book, are used if they are the same, so that a process loads each
+    model once.
     """
 
     settings: Settings
@@ -80,7 +82,7 @@ class LiveServices:
         name = self.profile.name
         files = profile_files(self.settings, name)
         self._parts = {
-            name: _CachedParts(self._build(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
+            name: _CachedParts(self._parts_of(self.profile.in_environment(self.settings)), files, [*map(stamp, files)])
         }
 
     @property
@@ -107,7 +109,7 @@ class LiveServices:
         if kept is None or kept.stamps != [*map(stamp, kept.files)]:
             files = profile_files(self.settings, name)
             stamps = [*map(stamp, files)]  # before they are read: a change meanwhile is seen the next time
-            parts = self._build(profile_of(self.settings, name).in_environment(self.settings))
+            parts = self._parts_of(profile_of(self.settings, name).in_environment(self.settings))
             self._replaced += [kept.parts] if kept else []  # a turn may still be using them
             self._parts[name] = kept = _CachedParts(parts, files, stamps)
         return kept.parts
@@ -118,10 +120,41 @@ class LiveServices:
         for key, kept in self._parts.items():
             self._parts[key] = kept._replace(parts=replace(kept.parts, models=self._offered))
 
-    async def switch_collection(self, collection: str) -> None:
-        """Answer from another book from now on. Turns in progress keep the book that they began with."""
+    async def ingest(
+        self,
+        sources: Sequence[Path | str],
+        options: IngestOptions,
+        collection: str | None = None,
+        watch: Callable[[IngestProgress], None] | None = None,
+    ) -> IngestReport:
+        """Read sources into a book with these parts, as `graph.agent.Agent.ingest` describes it."""
+        from rag.books.book_ingestion import begin_ingestion
+
+        loop, current = asyncio.get_running_loop(), self.index.collection
+
+        def told(progress: IngestProgress) -> None:
+            if watch is not None:  # steps are told from worker threads too
+                loop.call_soon_threadsafe(watch, progress)
+
         profile = await asyncio.to_thread(profile_of, self.settings, self.profile.name)
-        fresh = await asyncio.to_thread(_build, self.settings, profile, collection, self.caller_parts)
+        ingestion = await asyncio.to_thread(
+            begin_ingestion,
+            self.settings,
+            profile,
+            sources,
+            options,
+            collection=collection or (None if current == MANUAL else current),
+            caller_parts=self.caller_parts,
+            watch=told,
+        )
+        report = await ingestion.run()
+        if current == MANUAL and collection is None and not options.dry_run:
+            await self._switch_collection(profile, report.collection)
+        return report
+
+    async def _switch_collection(self, profile: Profile, collection: str) -> None:
+        """Answer from another book from now on. Turns in progress keep the book that they began with."""
+        fresh = await asyncio.to_thread(_load, self.settings, profile, collection, self.caller_parts)
         self._replaced += [kept.parts for kept in self._parts.values()]
         self._closed_later.append(self.index)
         self.embedder, self.index, self._parts = fresh.embedder, fresh.index, fresh._parts
@@ -136,17 +169,16 @@ class LiveServices:
             if parts.model is not None and not parts.has_caller_model:
                 await close_model(parts.model)
 
-    def _build(self, profile: Profile) -> Parts:
+    def _parts_of(self, profile: Profile) -> Parts:
         check_system(system_prompt(profile), profile.name, profile.budget)
         if self.caller_parts.model is not None:
-            changed = profile_of_given(profile, self.caller_parts.model)
-            return self._parts_of(changed, AnswerSource(self.caller_parts.model, changed.model.name, None), "")
-        endpoint = endpoint_of(profile, self.settings)
-        # The quoting answerer embeds every sentence of the passages: dozens of texts per turn, too many for a service.
-        embedder = self.embedder if endpoint.key else self.local_embedder
-        return self._parts_of(profile, build_model(profile, self.settings, embedder), endpoint.variable)
-
-    def _parts_of(self, profile: Profile, answerer: AnswerSource, variable: str) -> Parts:
+            profile = profile_of_given(profile, self.caller_parts.model)
+            answerer, variable = AnswerSource(self.caller_parts.model, profile.model.name, None), ""
+        else:
+            endpoint = endpoint_of(profile, self.settings)
+            # The answerer that quotes embeds every sentence of the passages: dozens of texts a turn, too many to pay.
+            embedder = self.embedder if endpoint.key else self.local_embedder
+            answerer, variable = build_model(profile, self.settings, embedder), endpoint.variable
         tool_name = profile.tool.name if profile.tool else "retrieve"
         if answerer.quoter is not None:  # it calls no tool, and reads more passages
             count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
@@ -208,10 +240,10 @@ async def build_services(
     caller_parts: CallerParts = NO_CALLER_PARTS,
     shared_with: LiveServices | None = None,
 ) -> LiveServices:
-    """Everything a turn needs. If the book is the manual, it is first indexed if it is new or has changed.
+    """Everything a turn needs. If the book is the manual, it is indexed if it is new or has changed.
 
-    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, which stay open
-    longer and whose models are shared. The result is not bound to an event loop yet. Raises `UsageError` for a wrong
+    `progress` is called with (done, total) chunks of that. `shared_with` are services of another book, whose models are
+    shared and which stay open longer. The result is not bound to an event loop. Raises `UsageError` for a wrong
     configuration.
     """
     if caller_parts != NO_CALLER_PARTS:
@@ -219,52 +251,44 @@ async def build_services(
     chosen = await asyncio.to_thread(profile_of, settings, profile)
     if caller_parts.retriever is not None or caller_parts.qdrant_client is not None:
         book = collection or settings.qdrant_collection_name or chosen.book.collection or BOOK
-        return await asyncio.to_thread(_build, settings, chosen, book, caller_parts)
+        return await asyncio.to_thread(_load, settings, chosen, book, caller_parts)
     book = await choose_collection(settings, chosen, collection)
-    services = await asyncio.to_thread(_build, settings, chosen, book, caller_parts, shared_with)
+    services = await asyncio.to_thread(_load, settings, chosen, book, caller_parts, shared_with)
     if book == MANUAL:
         await _index_manual(settings, services, progress)
     return services
 
 
-def _build(
-    settings: Settings,
-    chosen: Profile,
-    book: str,
-    caller_parts: CallerParts,
-    shared_with: LiveServices | None = None,
+def _load(
+    settings: Settings, profile: Profile, book: str, caller_parts: CallerParts, shared_with: LiveServices | None = None
 ) -> LiveServices:
     """The blocking part of `build_services`: it reads files and loads libraries."""
     close_to_others(settings.home)
+    return LiveServices(
+        settings,
+        profile,
+        _embedder_of(settings, profile, book, caller_parts, shared_with),
+        index_of(settings, book, profile, caller_parts),
+        shared_with.reranker if shared_with else _reranker_of(settings),
+        shared_with.judge if shared_with else caller_parts.judge or _judge_of(settings),
+        caller_parts,
+        shared_with,
+    )
+
+
+def _embedder_of(
+    settings: Settings, profile: Profile, book: str, caller_parts: CallerParts, shared_with: LiveServices | None
+) -> Embedder:
+    """The book's embedder: the caller's, or one that the services beside it have already, if it is the same model."""
     if caller_parts.embeddings is not None and book != MANUAL:
-        embedder = as_embedder(caller_parts.embeddings)
-    else:
-        embedder = _embedder_of(settings, chosen, book, shared_with)
-    index = index_of(settings, book, chosen, caller_parts)
+        return as_embedder(caller_parts.embeddings)
     if shared_with is not None:
-        return LiveServices(
-            settings,
-            chosen,
-            embedder,
-            index,
-            shared_with.reranker,
-            shared_with.judge,
-            caller_parts,
-            shared_with,
-        )
-    judge = caller_parts.judge or _judge_of(settings)
-    return LiveServices(settings, chosen, embedder, index, _reranker_of(settings), judge, caller_parts)
-
-
-def _embedder_of(settings: Settings, chosen: Profile, book: str, shared_with: LiveServices | None) -> Embedder:
-    """The book's embedder: one that the services beside it have already, if it is the same model."""
-    if shared_with is not None:
-        choice = embedding_of(settings, chosen, book)
+        choice = embedding_of(settings, profile, book)
         if choice == shared_with.embedding:
             return shared_with.embedder
         if choice == local_embedding(settings):
             return shared_with.local_embedder
-    return build_embedder(settings, chosen, book)
+    return build_embedder(settings, profile, book)
 
 
 def _reranker_of(settings: Settings) -> Reranker | None:

@@ -191,23 +191,14 @@ _LONGEST: Final = 4096  # characters; Linux has no longer path
 _SHOWN: Final = 200  # characters of a value in a message
 _PATHS: Final = ("home", "embedding_model", "judge")
 _NAMES_AND_PATHS: Final = (
-    "home",
-    "profile",
-    "embedding_model",
-    "judge",
-    "qdrant_collection_name",
-    "openai_model",
-    "openai_base_url",
-    "cohere_model",
-    "cohere_base_url",
+    *_PATHS, "profile", "qdrant_collection_name", "openai_model", "openai_base_url", "cohere_model", "cohere_base_url",
     "qdrant_url",
-)
+)  # fmt: skip
 
 
 def _check_path(variable: str, value: Path | str | None) -> None:
-    """Raise `UsageError` for a home that cannot be a folder, and for what is too long for a path.
-
-    The other two may be names as well, and who opens them tells what is missing.
+    """Raise `UsageError` for a home that cannot be a folder, and for what is too long for a path; the others may be
+    names.
     """
     wrong = 0
     try:
@@ -221,10 +212,9 @@ def _check_path(variable: str, value: Path | str | None) -> None:
 
 
 def read_env_file(path: Path | None) -> EnvFile:
-    """Read the file; None and a missing file have no values.
+    """Read the file; None and a missing file have no values. Raises `UsageError` for a file that is not text.
 
-    A file that the caller names is trusted; `FOUND` itself only if the user has trusted it. The text is read once, so
-    that what was checked is what is used. Raises `UsageError` for a file that is not text.
+    A file that the caller names is trusted; `FOUND` itself only if the user has trusted this content.
     """
     if path is None or not path.is_file():
         return EnvFile(path or FOUND, {}, trusted=True)

@@ -35,7 +35,8 @@ def allowed(problem: Mapping[str, Any], model: type[BaseModel], top: Sequence[st
     """
     kind, place = str(problem["type"]), list(problem["loc"])
     if kind == "extra_forbidden":
-        keys = _keys(model, place[:-1]) if len(place) > 1 else top
+        table = _field(model, place[:-1]) if len(place) > 1 else None
+        keys = top if len(place) < 2 else getattr(_table(table.annotation), "model_fields", {}) if table else ()
         return "there is no such key" + (f"; the keys are {', '.join(keys)}" if keys else "")
     bounds = _bounds(model, place) if kind.startswith(_NUMBER_ERRORS) else ""
     if bounds:
@@ -60,12 +61,6 @@ def _bounds(model: type[BaseModel], place: list[int | str]) -> str:
     if set(found) == {"ge", "le"}:
         return f"from {plain_number(found['ge'])} to {plain_number(found['le'])}"
     return " and ".join(_BOUNDS[name].format(plain_number(found[name])) for name in sorted(found))
-
-
-def _keys(model: type[BaseModel], place: list[int | str]) -> list[str]:
-    """The keys of the table at `place`, in the order of their declaration."""
-    field = _field(model, place)
-    return list(getattr(_table(field.annotation), "model_fields", {})) if field is not None else []
 
 
 def _field(model: type[BaseModel], place: list[int | str]) -> Any:

@@ -76,7 +76,7 @@ class Wire:
             changes |= {"base_url": endpoint.address, "api_key_env": OWN_VARIABLE}
         self.profile = self.profile.model_copy(update={"model": self.profile.model.model_copy(update=changes)})
         self._memory = local_memory()
-        self._dialect = RejectedOptions()
+        self._rejected = RejectedOptions()
         self._built: dict[tuple[str | None, ...], tuple[Profile, BaseChatModel | None, str, Quoter | None]] = {}
 
     def parts(self, _profile: str | None) -> Parts:
@@ -85,7 +85,7 @@ class Wire:
             settings = Settings.from_env(None)
             profile = self.profile.in_environment(settings)
             self._built[environment] = (profile, *build_model(profile, settings, FakeEmbedder()))
-        return Parts(*self._built[environment], self.searcher, dialect=self._dialect)
+        return Parts(*self._built[environment], self.searcher, rejected_options=self._rejected)
 
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:

@@ -21,7 +21,7 @@ YES = answer("Yes.")
 
 async def checked(endpoint: Endpoint, *script: AnyReply, profile: Profile | None = None) -> tuple[str, str]:
     endpoint.script += script
-    _, detail, hint = await check_model(Settings.from_env(None), profile or load_profile("default"), FakeEmbedder())
+    detail, hint, _ = await check_model(Settings.from_env(None), profile or load_profile("default"), FakeEmbedder())
     return detail, hint
 
 
@@ -74,7 +74,7 @@ async def test_a_failure_is_a_finding_with_what_to_do_and_is_not_retried(
 
 async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = Settings(openai_api_key=None)
-    _, detail, hint = await check_model(settings, load_profile("default"), FakeEmbedder())
+    detail, hint, _ = await check_model(settings, load_profile("default"), FakeEmbedder())
     assert detail == "none; answers quote the book's own sentences"
     assert "OPENAI_API_KEY" in hint
 

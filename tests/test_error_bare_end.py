@@ -11,7 +11,7 @@ from langgraph.graph import END
 
 from graph.build import build_graph
 from graph.storage import thread_config
-from nodes.error import end_with_error, error_draft, handle_error_node, make_fallback_handler, never_raises
+from nodes.error import end_with_error, error_draft, never_raises, route_to_error, try_fallback
 from rag.errors import AskbookError, UsageError
 from rag.types import Response
 from state import AgentState, InputState
@@ -93,13 +93,13 @@ def test_a_profile_that_vanished_during_the_turn_ends_it_with_the_failure_of_the
     def gone(_profile: str | None) -> Any:
         raise UsageError("There is no profile.", code="unknown_profile")
 
-    command = make_fallback_handler(gone)(asked(), NodeError("GENERATING", FAILURE))
+    command = try_fallback(asked(), NodeError("GENERATING", FAILURE), parts_of=gone)
     assert isinstance(command.update, dict)
     assert command.update["response"]["error"]["code"] == "server_error"
 
 
 def test_the_error_of_the_draft_is_told_rather_than_the_failure_to_report_it() -> None:
-    command = handle_error_node(asked(draft=error_draft(FAILURE.info())), NodeError("ERROR", RuntimeError("sk-canary")))
+    command = route_to_error(asked(draft=error_draft(FAILURE.info())), NodeError("ERROR", RuntimeError("sk-canary")))
     assert isinstance(command.update, dict)
     assert command.update["response"]["error"]["code"] == "server_error"
 

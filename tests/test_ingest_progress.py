@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from cli.ingest import ProgressLines
-from cli.terminal import duration, progress_bar
+from cli.ingest import show_progress
+from cli.terminal import ProgressLines, duration, progress_bar
 from rag.ingest.report import IngestProgress
 
 
@@ -13,8 +15,8 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("cli.ingest.time.monotonic", lambda: clock[0])
-    lines = ProgressLines(every=10)
+    monkeypatch.setattr("cli.terminal.time.monotonic", lambda: clock[0])
+    lines = partial(show_progress, ProgressLines(every=10))
     for second in range(31):
         clock[0] = float(second)
         lines(IngestProgress(step="embed", done=second * 10, total=1000))
@@ -32,8 +34,8 @@ def test_the_pages_of_a_site_are_counted_while_they_are_fetched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("cli.ingest.time.monotonic", lambda: clock[0])
-    lines = ProgressLines(every=10)
+    monkeypatch.setattr("cli.terminal.time.monotonic", lambda: clock[0])
+    lines = partial(show_progress, ProgressLines(every=10))
     for second in range(21):
         clock[0] = float(second)
         lines(IngestProgress(step="load", done=0, total=1, pages=second * 5, known=1_500 + second))
@@ -54,14 +56,14 @@ def test_the_manual_is_indexed_with_the_time_that_is_left_too(
             clock[0] = float(second)
             tell((second - 1) * 10, 500)
     assert capsys.readouterr().err.splitlines() == [
-        "Indexing the manual: 500 passages",
+        "Indexing the manual: 500 passages.",
         "Indexing the manual: 100 of 500 passages, about 40 seconds left.",
         "Indexing the manual: 200 of 500 passages, about 30 seconds left.",
     ]
 
 
 def test_a_short_ingestion_prints_nothing_but_its_size(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ProgressLines()
+    lines = partial(show_progress, ProgressLines())
     for step in ("load", "chunk", "write", "verify"):
         lines(IngestProgress(step=step, done=1, total=2))
     assert capsys.readouterr().err == ""

@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 from langgraph.errors import NodeError
 from langgraph.graph import END
 
-from nodes.error import error, error_draft, handle_error_node, route_to_error, to_askbook_error
-from nodes.idle import make_idle
-from nodes.retrieve import make_retrieve
+from nodes.error import error, error_draft, route_to_error, to_askbook_error
+from nodes.idle import idle
+from nodes.retrieve import retrieve
 from rag.book import SearchFilter
 from rag.errors import AskbookError, InvalidQuestionError, RetrievalError, UsageError
 from state import EMPTY_TURN, AgentState, Context, Draft
@@ -32,8 +32,8 @@ def stream() -> Stream:
 
 
 async def test_idle_opens_a_turn_for_the_last_message(stream: Stream) -> None:
-    update = await make_idle(parts_of())(
-        AgentState(messages=[HumanMessage("  What is a node? ", id="h1")]), stream.runtime
+    update = await idle(
+        AgentState(messages=[HumanMessage("  What is a node? ", id="h1")]), stream.runtime, parts_of=parts_of()
     )
     assert update["phase"] == "RETRIEVING"
     assert (update["turn"]["question"], update["turn"]["request_id"]) == ("What is a node?", "h1")
@@ -43,51 +43,53 @@ async def test_idle_opens_a_turn_for_the_last_message(stream: Stream) -> None:
 
 async def test_idle_counts_the_turns(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Again?", id="h2")], turn_number=6)
-    assert (await make_idle(parts_of())(state, stream.runtime))["turn"]["number"] == 7
+    assert (await idle(state, stream.runtime, parts_of=parts_of()))["turn"]["number"] == 7
 
 
 async def test_idle_clears_what_an_earlier_turn_left(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Q", id="h1")], passages=as_data(passage()), llm_calls=3)
-    update = await make_idle(parts_of())(state, stream.runtime)
+    update = await idle(state, stream.runtime, parts_of=parts_of())
     assert {name: update[name] for name in EMPTY_TURN} == EMPTY_TURN
 
 
 async def test_idle_takes_the_metadata_into_the_turn(stream: Stream) -> None:
     state = AgentState(messages=[HumanMessage("Q", id="h1")], metadata={"client": "test"})
-    update = await make_idle(parts_of())(state, stream.runtime)
+    update = await idle(state, stream.runtime, parts_of=parts_of())
     assert update["turn"]["metadata"] == {"client": "test"}
     assert update["metadata"] is None
 
 
 async def test_idle_refuses_an_empty_question(stream: Stream) -> None:
     with pytest.raises(InvalidQuestionError) as caught:
-        await make_idle(parts_of())(AgentState(messages=[HumanMessage(" \n ")]), stream.runtime)
+        await idle(AgentState(messages=[HumanMessage(" \n ")]), stream.runtime, parts_of=parts_of())
     assert caught.value.code == "empty_question"
 
 
 async def test_idle_refuses_a_question_longer_than_the_profile_allows(stream: Stream) -> None:
-    idle = make_idle(parts_of(profile=limited(max_question_characters=5)))
+    parts = parts_of(profile=limited(max_question_characters=5))
     with pytest.raises(InvalidQuestionError, match="6 characters; at most 5"):
-        await idle(AgentState(messages=[HumanMessage("123456")]), stream.runtime)
+        await idle(AgentState(messages=[HumanMessage("123456")]), stream.runtime, parts_of=parts)
 
 
 @pytest.mark.parametrize("messages", [[], [HumanMessage("Q"), AIMessage("A")]])
 async def test_idle_refuses_to_answer_what_is_no_question(messages: list[AnyMessage], stream: Stream) -> None:
     with pytest.raises(InvalidQuestionError) as caught:
-        await make_idle(parts_of())(AgentState(messages=messages), stream.runtime)
+        await idle(AgentState(messages=messages), stream.runtime, parts_of=parts_of())
     assert caught.value.code == "no_question"
 
 
 async def test_idle_opens_no_turn_beyond_the_limit(stream: Stream) -> None:
-    idle = make_idle(parts_of(profile=limited(max_turns=2)))
+    parts = parts_of(profile=limited(max_turns=2))
     with pytest.raises(AskbookError) as caught:
-        await idle(AgentState(messages=[HumanMessage("Third?")], turn_number=2), stream.runtime)
+        await idle(AgentState(messages=[HumanMessage("Third?")], turn_number=2), stream.runtime, parts_of=parts)
     assert (caught.value.error_type, caught.value.code) == ("context_overflow", "turn_limit")
 
 
 async def test_idle_refuses_a_profile_that_does_not_exist() -> None:
     with pytest.raises(UsageError) as caught:
-        await make_idle(parts_of())(AgentState(messages=[HumanMessage("Q")]), Stream(Context(profile="nobody")).runtime)
+        await idle(
+            AgentState(messages=[HumanMessage("Q")]), Stream(Context(profile="nobody")).runtime, parts_of=parts_of()
+        )
     assert caught.value.code == "unknown_profile"
 
 
@@ -97,7 +99,7 @@ ANSWER = Draft(status="success", content="A node is a process [1].", plain_conte
 
 
 async def close(stream: Stream, **state: Any) -> dict[str, Any]:
-    return await make_idle(parts_of())(asked(draft=ANSWER, **state), stream.runtime)
+    return await idle(asked(draft=ANSWER, **state), stream.runtime, parts_of=parts_of())
 
 
 async def test_idle_closes_a_turn_that_has_a_draft(stream: Stream) -> None:
@@ -136,13 +138,13 @@ async def test_the_response_adds_up_the_time_of_all_searches(stream: Stream) -> 
 async def test_the_response_echoes_the_metadata_of_the_request(stream: Stream) -> None:
     state = asked(draft=ANSWER)
     state["turn"] = open_turn(metadata={"client": "test"})
-    update = await make_idle(parts_of())(state, stream.runtime)
+    update = await idle(state, stream.runtime, parts_of=parts_of())
     assert update["response"]["metadata"] == {"client": "test"}
 
 
 async def test_a_failed_turn_is_said_to_have_failed(stream: Stream) -> None:
     draft = error_draft(AskbookError("api_error", "server_error", "It answered 500.").info())
-    update = await make_idle(parts_of())(asked(draft=draft), stream.runtime)
+    update = await idle(asked(draft=draft), stream.runtime, parts_of=parts_of())
     assert update["response"]["processing_state"] == "failed"
     assert update["response"]["status"] == "error"
 
@@ -151,7 +153,7 @@ async def test_a_question_that_was_turned_away_leaves_the_conversation(stream: S
     draft = error_draft(InvalidQuestionError("Too long.", code="question_too_long").info())
     state = asked(draft=draft)
     state["turn"] = {**open_turn(number=1), "refused": True}
-    update = await make_idle(parts_of())(state, stream.runtime)
+    update = await idle(state, stream.runtime, parts_of=parts_of())
     assert update["turn_number"] == 0
     assert [type(message) for message in update["messages"]] == [RemoveMessage]
     assert update["messages"][0].id == "question-1"
@@ -160,7 +162,7 @@ async def test_a_question_that_was_turned_away_leaves_the_conversation(stream: S
 async def test_a_draft_of_a_broken_run_does_not_answer_a_new_question(stream: Stream) -> None:
     state = asked(draft=ANSWER)
     state["messages"].append(HumanMessage("And a topic?", id="question-2"))
-    update = await make_idle(parts_of())(state, stream.runtime)
+    update = await idle(state, stream.runtime, parts_of=parts_of())
     assert update["phase"] == "RETRIEVING"
     assert update["turn"]["question"] == "And a topic?"
 
@@ -170,14 +172,14 @@ async def test_a_draft_of_a_broken_run_does_not_answer_a_new_question(stream: St
 
 async def test_retrieve_searches_with_the_question_as_it_was_asked(stream: Stream) -> None:
     searcher = FakeSearcher([passage()])
-    update = await make_retrieve(parts_of(searcher=searcher))(asked(), stream.runtime)
+    update = await retrieve(asked(), stream.runtime, parts_of=parts_of(searcher=searcher))
     assert searcher.asked == [("What is a node?", 5, 0.2, None, [])]
     assert update["phase"] == "GENERATING"
     assert update["passages"] == as_data(passage())
 
 
 async def test_retrieve_tells_its_phase_and_then_its_search(stream: Stream) -> None:
-    await make_retrieve(parts_of(searcher=FakeSearcher([passage()])))(asked(), stream.runtime)
+    await retrieve(asked(), stream.runtime, parts_of=parts_of(searcher=FakeSearcher([passage()])))
     assert stream.types == ["phase", "retrieval"]
     assert stream.written[0]["phase"] == "RETRIEVING"
     assert stream.written[1]["results_count"] == 1
@@ -186,26 +188,26 @@ async def test_retrieve_tells_its_phase_and_then_its_search(stream: Stream) -> N
 async def test_retrieve_gives_the_search_the_conversation_before_the_question(stream: Stream) -> None:
     searcher = FakeSearcher()
     state = asked("And on Windows?", HumanMessage("How do I install it?"), AIMessage("With apt."))
-    await make_retrieve(parts_of(searcher=searcher))(state, stream.runtime)
+    await retrieve(state, stream.runtime, parts_of=parts_of(searcher=searcher))
     assert searcher.asked[0][4] == [("How do I install it?", "With apt.")]
 
 
 async def test_the_caller_sets_count_threshold_and_filter_of_the_search() -> None:
     searcher = FakeSearcher()
     context = Context(top_k=2, score_threshold=0.5, filter="https://book.example/guide")
-    await make_retrieve(parts_of(searcher=searcher))(asked(), Stream(context).runtime)
+    await retrieve(asked(), Stream(context).runtime, parts_of=parts_of(searcher=searcher))
     assert searcher.asked[0][1:4] == (2, 0.5, SearchFilter(url_prefix="https://book.example/guide"))
 
 
 async def test_a_failing_search_is_raised_and_not_taken_for_an_empty_one(stream: Stream) -> None:
     searcher = FakeSearcher([passage()], failures=[RetrievalError("unreachable", "The index is away.")])
     with pytest.raises(RetrievalError):
-        await make_retrieve(parts_of(searcher=searcher))(asked(), stream.runtime)
+        await retrieve(asked(), stream.runtime, parts_of=parts_of(searcher=searcher))
 
 
 async def test_retrieve_refuses_to_work_without_an_open_turn(stream: Stream) -> None:
     with pytest.raises(AskbookError) as caught:
-        await make_retrieve(parts_of())(AgentState(messages=[HumanMessage("Q")]), stream.runtime)
+        await retrieve(AgentState(messages=[HumanMessage("Q")]), stream.runtime, parts_of=parts_of())
     assert caught.value.code == "no_turn"
 
 
@@ -234,7 +236,7 @@ def test_a_failure_at_the_door_drops_the_turn_that_was_broken_off_before() -> No
 
 
 def test_a_failure_of_the_error_node_ends_the_run() -> None:
-    assert handle_error_node(asked(), NodeError("ERROR", RuntimeError())).goto == END
+    assert route_to_error(asked(), NodeError("ERROR", RuntimeError())).goto == END
 
 
 @pytest.mark.parametrize(("node", "error_type"), [("RETRIEVING", "retrieval_error"), ("GENERATING", "api_error")])

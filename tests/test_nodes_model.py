@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from nodes.generate import make_generate
-from nodes.retrieve import make_tools
+from nodes import generate as generating
+from nodes.tools import tools
 from nodes.turn import exchange_of
 from rag.answer.citations import unconfirmed_answer
 from rag.book import SearchFilter
@@ -38,8 +38,8 @@ def stream() -> Stream:
 async def generate(
     model: ScriptedModel, stream: Stream, *passages: Passage, quotes: bool = False, **state: Any
 ) -> dict[str, Any]:
-    node = make_generate(parts_of(model, quotes=quotes))
-    return await node(asked(passages=as_data(*passages), **state), stream.runtime)
+    opened = asked(passages=as_data(*passages), **state)
+    return await generating.generate(opened, stream.runtime, parts_of=parts_of(model, quotes=quotes))
 
 
 async def test_without_a_passage_the_answer_is_the_refusal_and_the_model_is_not_called(stream: Stream) -> None:
@@ -200,7 +200,7 @@ async def test_the_text_of_a_foreign_exception_goes_no_further(stream: Stream) -
 
 async def test_generate_refuses_to_work_without_an_open_turn(stream: Stream) -> None:
     with pytest.raises(AskbookError) as caught:
-        await make_generate(parts_of())(AgentState(messages=[]), stream.runtime)
+        await generating.generate(AgentState(messages=[]), stream.runtime, parts_of=parts_of())
     assert caught.value.code == "no_turn"
 
 
@@ -215,8 +215,8 @@ def exchange(update: Any) -> list[Any]:
 async def search_again(
     searcher: FakeSearcher, stream: Stream, message: AIMessage, *known: Passage, profile: Profile | None = None
 ) -> dict[str, Any]:
-    node = make_tools(parts_of(searcher=searcher, profile=profile))
-    return await node(asked(passages=as_data(*known), exchange=[message]), stream.runtime)
+    state = asked(passages=as_data(*known), exchange=[message])
+    return await tools(state, stream.runtime, parts_of=parts_of(searcher=searcher, profile=profile))
 
 
 async def test_tools_searches_with_the_models_words_and_without_the_history(stream: Stream) -> None:

@@ -12,10 +12,10 @@ OPTIONS: dict[str, Any] = {"max_tokens": 99, "temperature": 0.0, "tools": ["t"]}
 
 
 def after(*refused: str, model: str = "m") -> dict[str, Any]:
-    dialect = RejectedOptions()
+    rejected = RejectedOptions()
     for option in refused:
-        assert dialect.note("m", option)
-    return dialect.spoken(model, OPTIONS)
+        assert rejected.add("m", option)
+    return rejected.accepted(model, OPTIONS)
 
 
 def test_a_model_that_refused_nothing_is_asked_as_the_profile_says() -> None:
@@ -42,5 +42,5 @@ def test_what_one_model_refused_another_may_know() -> None:
 
 
 def test_a_second_refusal_of_the_same_is_no_news() -> None:
-    dialect = RejectedOptions()
-    assert [dialect.note("m", "tools"), dialect.note("m", "tools")] == [True, False]
+    rejected = RejectedOptions()
+    assert [rejected.add("m", "tools"), rejected.add("m", "tools")] == [True, False]

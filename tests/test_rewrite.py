@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.retrieve import LONGEST_REWRITE, parse_rewrite, rewrite_prompt
+from nodes.rewrite import LONGEST_REWRITE, parse_rewrite, rewrite_prompt
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import BudgetSection
 from rag.types import AnsweredQuestion

@@ -43,8 +43,8 @@ class Embedding(NamedTuple):
 
 
 async def choose_collection(settings: Settings, profile: Profile, given: str | None) -> str:
-    """The collection to search. The first of these that applies: the one given, QDRANT_COLLECTION_NAME, the profile's
-    (only with a Qdrant server), `book` if it exists, the manual.
+    """The collection to search: the one given, else QDRANT_COLLECTION_NAME, the profile's (with a server), `book`,
+    manual.
     """
     if given or settings.qdrant_collection_name:
         return given or settings.qdrant_collection_name or BOOK
@@ -73,8 +73,11 @@ def embedding_of(settings: Settings, profile: Profile | None = None, collection:
     """
     if collection == MANUAL:
         return local_embedding(settings)
-    if settings.embedding_model is not None:
-        return _of_environment(settings.embedding_model)
+    if (named_or_folder := settings.embedding_model) is not None:
+        name = str(named_or_folder)
+        if not _is_name(named_or_folder):
+            return Embedding(folder=named_or_folder)
+        return Embedding(MULTILINGUAL) if name == MULTILINGUAL else _hosted(name) or Embedding()
     if settings.cohere_api_key and settings.cohere_model:
         return Embedding(settings.cohere_model, "cohere")
     usual = Embedding(COHERE_MODEL, "cohere") if settings.cohere_api_key else Embedding()
@@ -143,12 +146,6 @@ def build_embedder(
     return HostedEmbeddings(choice.model, service, connect)
 
 
-def _of_environment(value: Path) -> Embedding:
-    if not _is_name(value):
-        return Embedding(folder=value)
-    return Embedding(MULTILINGUAL) if str(value) == MULTILINGUAL else _hosted(str(value)) or Embedding()
-
-
 def _is_name(value: Path) -> bool:
     """Whether the setting is the name of a model, not a folder."""
     return not value.is_dir() and (str(value) in (*_PACKAGED, MULTILINGUAL) or _hosted(str(value)) is not None)
@@ -167,7 +164,7 @@ def _hosted(name: str) -> Embedding | None:
 def collection_index(
     settings: Settings, collection: str, profile: Profile | None = None, *, wait: float | None = None
 ) -> ChunkIndex:
-    """The index of one book, which need not exist. `profile` says how to read it if askbook did not create it.
+    """The index of a book, which need not exist. `profile` says how to read it if askbook did not create it.
 
     A change of a folder waits `wait` seconds for another one. Raises `UsageError` for an invalid name.
     """

@@ -34,10 +34,9 @@ class BookSource(Record):
 class BookRecord(Record):
     """A collection as a book: the object that `books show --json` prints.
 
-    `state` is "ready", "absent" for a book that is not indexed yet, "foreign" for a collection that another program
-    made, and "broken" for one that cannot be read; `problem` says why. `pages` is None where they are not known. `date`
-    is the time of the last change (ISO 8601, UTC), None if it is not recorded. `profiles` are those that name the
-    collection.
+    A book is "absent" if it is not indexed yet, "foreign" if another program made it, and "broken" if it cannot be
+    read; `problem` says why. `pages` and `date`, the time of the last change (ISO 8601, UTC), are None if they are not
+    known. `profiles` are those that name the collection.
     """
 
     name: str

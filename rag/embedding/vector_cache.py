@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -50,7 +50,13 @@ class SqliteVectorCache:
     def put(self, model_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
         """Store vectors by text, as float32, the precision of embedding models."""
         rows = [(model_id, text_key(text), array("f", vector).tobytes()) for text, vector in vectors.items()]
-        self._run(lambda db: _write(db, rows), None)
+
+        def write(db: sqlite3.Connection) -> None:
+            with db:  # commits, or rolls back
+                db.execute("BEGIN IMMEDIATE")
+                db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+        self._run(write, None)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], missed: T) -> T:
         """Do the work, once more on a new file if the file is broken; `missed` if the file is locked or has no room."""
@@ -113,30 +119,13 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 def _read(db: sqlite3.Connection, model_id: str, texts: Sequence[str]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for batch in _batches({text_key(text): text for text in texts}.items()):
-        names = dict(batch)
-        marks = ",".join("?" * len(batch))
-        rows = db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names])
-        found |= {names[key]: vector for key, vector in _vectors(rows).items()}
+    keyed = iter({text_key(text): text for text in texts}.items())
+    while names := dict(islice(keyed, BATCH)):
+        marks = ",".join("?" * len(names))
+        for key, blob in db.execute(f"{_SELECT} AND text IN ({marks})", [model_id, *names]):
+            if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:  # else it is no vector
+                found[names[key]] = array("f", blob).tolist()
     return found
-
-
-def _vectors(rows: Iterable[tuple[bytes, object]]) -> dict[bytes, list[float]]:
-    """The vectors by key. Rows without a valid vector are left out."""
-    valid = ((key, blob) for key, blob in rows if isinstance(blob, bytes) and blob and len(blob) % 4 == 0)
-    return {key: array("f", blob).tolist() for key, blob in valid}
-
-
-def _write(db: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
-    with db:  # commits, or rolls back
-        db.execute("BEGIN IMMEDIATE")
-        db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-
-
-def _batches(items: Iterable[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
-    rest = iter(items)
-    while batch := list(islice(rest, BATCH)):
-        yield batch
 
 
 def text_key(text: str) -> bytes:

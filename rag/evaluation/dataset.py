@@ -43,9 +43,9 @@ class Place:
 class Labels:
     """What a good answer to a question has.
 
-    `relevant` are chunk ids, addresses, or patterns of pages, and `pages` a pattern of the page to cite, in place of
-    each other if one is missing. `answer` is a pattern of the shown text, `reference` a good answer. Without
-    `answerable` the book has no answer. `standalone` is the question as it would be asked alone.
+    `relevant` are chunk ids, addresses, or patterns of pages, and `pages` a pattern of the page to cite; either
+    replaces the other. `answer` is a pattern of the shown text, `reference` a good answer. Without `answerable` the
+    book has no answer. `standalone` is the question as it would be asked alone.
     """
 
     relevant: tuple[str, ...] = ()

@@ -278,11 +278,10 @@ LabelRanking = Sequence[Sequence[int]]  # for each passage, best first, the posi
 
 
 def measures(rankings: Mapping[str, tuple[LabelRanking, int]]) -> dict[str, dict[str, float]]:
-    """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr.
+    """Each question's recall@1 to recall@20, ndcg@5, ndcg@10 and mrr, with binary gains.
 
-    `rankings` has for each question its ranking and how many labels there are, at least one. Gains are binary. The
-    first passage that matches a label counts as it; further ones are dropped. A passage that matches several takes as
-    many ranks.
+    `rankings` has for each question its ranking and the number of its labels, at least one. The first passage that
+    matches a label counts as it; further ones are dropped. A passage that matches several takes as many ranks.
     """
     import ir_measures
     from ir_measures import RR, R, nDCG

@@ -34,11 +34,11 @@ class RankedPassage(Record):
 
 
 class GradedAnswer(Record):
-    """One judged question. Fields are None where the labels say nothing about them.
+    """One graded question. Fields are None where the labels say nothing about them.
 
-    `right`: it was answered on the right page and as the pattern wants it, or refused if it has no answer. `refused`:
-    the answer is the refusal sentence alone. `wanted` counts the relevant labels; `standalone_relevant` has, for each
-    passage found for the question written out, the labels that it matches.
+    `right` is an answer on the right page that matches the pattern, or a refusal of a question without an answer.
+    `wanted` counts the relevant labels; `standalone_relevant` has, for each passage found for the question written out,
+    the labels that it matches.
     """
 
     conversation: str
@@ -115,7 +115,9 @@ def grade(
     labels = question.labels or Labels()
     refused = response.plain_content.strip() == refusal.strip()
     cited = [Place(c.chunk_id, c.url.partition("#")[0], c.url, c.source_file_path) for c in response.citations]
-    on_page = any(map(labels.is_right_page, cited)) if labels.answerable and labels.relevant else None
+    labelled = labels.answerable and bool(labels.relevant)
+    found = [labels.found_at(place) for place in cited]  # the labels that each citation matches
+    on_page = any(map(labels.is_right_page, cited)) if labelled else None
     matched = bool(re.search(labels.answer, response.plain_content)) if labels.answer is not None else None
     answered = response.status == "success" and on_page is not False and matched is not False
     standings = Counter(sentence.standing for sentence in response.grounding.checked)
@@ -133,8 +135,8 @@ def grade(
         refused=refused,
         right=answered if labels.answerable else refused,
         page_cited=on_page,
-        citation_precision=_precision(labels, cited) if labels.answerable else None,
-        citation_recall=_recall(labels, cited) if labels.answerable else None,
+        citation_precision=sum(map(bool, found)) / len(cited) if labelled and cited else None,
+        citation_recall=len({n for each in found for n in each}) / len(labels.relevant) if labelled else None,
         answer_matches=matched,
         overlap=overlap(labels.reference, response.plain_content) if labels.reference else None,
         threshold=threshold,
@@ -171,17 +173,3 @@ def overlap(reference: str, answer: str) -> float:
 
 def _stems(text: str) -> frozenset[str]:
     return frozenset(key for key in keys(text) if not key.startswith("="))
-
-
-def _precision(labels: Labels, cited: Sequence[Place]) -> float | None:
-    """The share of the cited passages that are relevant; None if nothing is cited."""
-    if not labels.relevant or not cited:
-        return None
-    return sum(bool(labels.found_at(place)) for place in cited) / len(cited)
-
-
-def _recall(labels: Labels, cited: Sequence[Place]) -> float | None:
-    """The share of the relevant labels that a cited passage matches."""
-    if not labels.relevant:
-        return None
-    return len({number for place in cited for number in labels.found_at(place)}) / len(labels.relevant)

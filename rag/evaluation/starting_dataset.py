@@ -30,8 +30,8 @@ _HEAVY: Final = 0.5  # weight of a term without which a question cannot be answe
 def starting_dataset(chunks: Sequence[Chunk], others: Sequence[Chunk], number: int, *, ids: bool) -> list[Row]:
     """About `number` rows of a dataset about the book `chunks`; fewer if the book is too small.
 
-    `others` are chunks of other books, for questions without an answer. With `ids` a row names the passage that
-    answers, if it is a single one; otherwise it names the page only.
+    `others` are chunks of other books, for questions without an answer. With `ids` a row names the one passage that
+    answers.
     """
     sections = _sections(chunks)
     headings: list[Row] = [

@@ -42,8 +42,7 @@ class UnreadableResponseError(ValueError):
 def print_no_answers() -> None:
     """Keep pydantic from printing parts of an answer, which may repeat the key, to standard error.
 
-    The openai library does not check the types of an answer, and pydantic warns of wrong ones with their values. A
-    warning can only be turned off for the whole process.
+    The openai library does not check the types of an answer, and pydantic warns of wrong ones with their values.
     """
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 

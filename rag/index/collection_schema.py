@@ -212,11 +212,8 @@ def value_at(payload: Mapping[str, Any], path: str) -> Any:
 def _first(payload: Mapping[str, Any], paths: Sequence[str]) -> Any:
     """The first value that is not empty or blank."""
     values = (value_at(payload, path) for path in paths)
-    return next((value for value in values if not _is_blank(value)), None)
-
-
-def _is_blank(value: Any) -> bool:
-    return not value.strip() if isinstance(value, str) else value in (None, [], {})
+    stated = (value for value in values if (value.strip() if isinstance(value, str) else value not in (None, [], {})))
+    return next(stated, None)
 
 
 def _text(value: Any) -> str:

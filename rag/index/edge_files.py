@@ -149,8 +149,8 @@ class Generations:
 class NamedLock:
     """An exclusive lock on a file, with a note in a second file that names the holder.
 
-    The operating system releases the lock of a dead process. Its note does no harm: every holder writes its own. Some
-    platforms forbid reading a locked file, so the note is another one.
+    The operating system releases the lock of a dead process; its note does no harm. Some platforms forbid reading a
+    locked file, so the note is another one.
     """
 
     def __init__(self, path: Path) -> None:

@@ -75,8 +75,8 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
 def created(folder: Path, collection: str, dimension: int) -> Iterator[EdgeShard]:
     """A new shard in `folder`. Its points are on the disk once the block ends without an exception.
 
-    Nobody adds to a finished shard, so it has no write-ahead log, whose lock would let only one opener in. One thread
-    searches its one segment: a pool cost more than it gained. With `Memory.Cached`, opening would read 32 MB.
+    It has no write-ahead log, whose lock would let only one opener in: nobody adds to a finished shard. One thread
+    searches its one segment, since a pool costs more. With `Memory.Cached`, opening would read 32 MB.
     """
     from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams, Memory, Modifier
 

@@ -3,8 +3,8 @@
 The layout is langchain-qdrant's default, which other LangChain code reads: the text is `page_content`, the other fields
 are in `metadata`, and the id is the point's.
 
-The embedded engine numbers its points, since a UUID costs ten times what a number does. A table beside its shard says
-which chunk each number is, and how many words of prose it has, by which a search ranks points too.
+The embedded engine numbers its points, since a UUID costs ten times as much as a number. A table beside its shard has
+the chunk of each number, and its words of prose, which count in the ranking.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def server_ids(ids: Iterable[str]) -> list[int | str]:
 def prose_words(text: str, heading: str = "") -> int:
     """The number of words outside code blocks and addresses; 0 under a heading such as "References".
 
-    An embedding places short texts, such as a label, at least as close to a question as the paragraph that answers it.
-    They have little prose. A section that shows a command does answer: its code counts as `CODE_WORDS` words.
+    Short texts, such as a label, have little prose, and embeddings often place them too close to a question. A section
+    that shows a command does answer: its code counts as `CODE_WORDS` words.
     """
     if _POINTERS.fullmatch(heading):
         return 0
@@ -149,8 +149,8 @@ class Hits(NamedTuple):
     def best(self, *, limit: int, asked: int) -> Hits | None:
         """The best `limit`, ties by id; None if more than the `asked` points must be requested to decide.
 
-        Engines return equal scores in any order. With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth
-        point could score 7 too and have a smaller id. The scores 9, 7, 6 are decided.
+        With limit=2 and asked=3, the scores 9, 7, 7 are undecided: a fourth point could score 7 too and have a smaller
+        id. The scores 9, 7, 6 are decided.
         """
         import numpy as np
 

@@ -36,11 +36,10 @@ PAGE: Final = 512  # points of one scroll or delete
 class ServerIndex:
     """A `rag.ports.ChunkIndex` on a Qdrant server (1.19 or later), or on a client in local mode, which `aclose` closes.
 
-    The models that encoded the collection are recorded in its metadata. A change that replaces something is written
-    beside the old state and shown in one step (`rag.index.server_versions`). Other changes, and small ones of a large
-    book, add first and remove afterwards: a reader misses none. A collection without our record is foreign: it is read
-    as `layout` says and never written. `address` is for messages. `sync_client` makes a blocking client for LangChain
-    code.
+    The collection's metadata record the models that encoded it. A change that replaces something is written beside the
+    old state and shown in one step (`rag.index.server_versions`); other changes, and small ones of a large book, add
+    first and remove afterwards. A collection without our record is foreign: it is read as `layout` says and never
+    written. `address` is for messages. `sync_client` makes a blocking client for LangChain code.
     """
 
     def __init__(

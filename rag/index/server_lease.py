@@ -1,8 +1,7 @@
 """The right to change a collection on a server, which one writer has at a time.
 
-Qdrant has no locks, but creates a collection of a name only once. So a writer creates an empty collection beside the
-book's, which names the writer, and deletes it at the end. The next writer removes one of a killed writer, whose process
-is gone, or has given no sign of life for a while.
+Qdrant has no locks, but creates a collection of a name only once. So a writer creates an empty collection that names
+the writer, and deletes it at the end. The next writer removes that of a writer whose process is gone or silent.
 """
 
 from __future__ import annotations

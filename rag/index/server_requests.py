@@ -161,15 +161,11 @@ def unmapped(collection: str, fields: FieldMap, payload: Mapping[str, Any] | Non
 def _dense(schema: CollectionSchema, vector: Any, legs: Sequence[Any]) -> list[float] | None:
     """The dense vector of a point as the server stores it; None if it has none."""
     kept = vector.get(schema.vector) if isinstance(vector, Mapping) else vector
-    if not kept:
-        return None
-    return _nearest_row(kept, legs) if schema.rows else list(kept)
-
-
-def _nearest_row(rows: Sequence[Sequence[float]], legs: Sequence[Any]) -> list[float]:
-    """The vector of a point with the largest cosine to any dense leg, which is the one that scores the point."""
+    if not kept or not schema.rows:
+        return list(kept) if kept else None
+    # Of several vectors, the one with the largest cosine to any dense leg scores the point.
     queries = [leg for leg in legs if not isinstance(leg, SparseVector)]
-    return list(rows[int(cosines(rows, queries).max(axis=1).argmax())] if queries else rows[0])
+    return list(kept[int(cosines(kept, queries).max(axis=1).argmax())] if queries else kept[0])
 
 
 def quantization(kind: str) -> Any:

@@ -42,8 +42,7 @@ def own_state(schema: CollectionSchema, book: str, without: Collection[str]) -> 
 def worth_copying(stored: int, going: int) -> bool:
     """Whether a change is written beside the old state. `going` of the `stored` points are removed or overwritten.
 
-    A change that only adds or only removes is made in place: pages of both states do not contradict each other. A large
-    book is not copied for a small change either.
+    A change that only adds is made in place, and so is a small change of a large book.
     """
     return going > 0 and stored - going <= max(SMALL, SHARE * going)
 
@@ -67,8 +66,8 @@ async def book_names(client: AsyncQdrantClient) -> set[str]:
 async def show(client: AsyncQdrantClient, book: str, version: str) -> None:
     """Let the name stand for this version, and delete the old state of the book.
 
-    An earlier askbook gave the name to the collection itself. Qdrant allows no alias of its name, so it is deleted
-    first. Raises `UsageError` "foreign_collection" if another program has taken the name meanwhile.
+    An earlier askbook gave the name to the collection itself, which is deleted first, since Qdrant allows no alias of
+    that name. Raises `UsageError` "foreign_collection" if another program has taken the name meanwhile.
     """
     from qdrant_client import models
 
@@ -124,7 +123,7 @@ async def settle(client: AsyncQdrantClient, book: str) -> None:
     if not found:
         return
     if book not in await book_names(client):
-        states = {name: _record((await client.get_collection(name)).config.metadata) for name in found}
+        states = {name: ((await client.get_collection(name)).config.metadata or {}).get(OURS) or {} for name in found}
         complete = [name for name in found if states[name].get(COMPLETE)]
         if complete:
             newest = max(complete, key=lambda name: str(states[name].get("updated_at", "")))
@@ -132,8 +131,3 @@ async def settle(client: AsyncQdrantClient, book: str) -> None:
             found.remove(newest)
     for name in found:
         await client.delete_collection(name)
-
-
-def _record(metadata: Any) -> dict[str, Any]:
-    record = (metadata or {}).get(OURS)
-    return dict(record) if isinstance(record, dict) else {}

@@ -127,13 +127,8 @@ async def chunks_by_id(
     """The chunks with these ids; foreign points without a text are left out, and ours raise `ValueError`."""
     found = await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).get_by_ids(list(ids)))
     read = [document for document in found if document.page_content or schema.fields is None]
-    return {str(document.metadata["_id"]): _chunk(document) for document in read}
-
-
-def _chunk(document: Document) -> Chunk:
-    """The chunk of a document that a store made of a point. Raises `ValueError` without a text."""
-    payload = {CONTENT: document.page_content or None, METADATA: document.metadata}
-    return from_payload(document.metadata["_id"], payload)
+    payloads = {str(d.metadata["_id"]): {CONTENT: d.page_content or None, METADATA: d.metadata} for d in read}
+    return {id: from_payload(id, payload) for id, payload in payloads.items()}
 
 
 async def _in_thread(client: AsyncQdrantClient, work: Callable[[Any], T]) -> T:

@@ -101,12 +101,11 @@ _FOR_THE_CLIENT: Final = frozenset({"extra_headers", "extra_query", "extra_body"
 
 
 class PlainCompletions:
-    """The chat completions of a client, for `ChatOpenAI.async_client`; streamed requests and chunks stay JSON.
+    """The chat completions of a client, for `ChatOpenAI.async_client`. A streamed request goes through the client's
+    public method `post`, so that requests and chunks stay JSON; other requests go to `create`.
 
-    `AsyncCompletions.create` compares every message of a request with every form of message that OpenAI knows, and
-    builds an object of pydantic for every chunk, which LangChain turns into JSON again. LangChain makes and reads JSON
-    of the right form, and askbook checks what an endpoint sends, so a streamed request goes through the public method
-    `AsyncOpenAI.post`. Other requests go to `create`.
+    `create` compares every message with every form of message that OpenAI knows, and builds a pydantic object for every
+    chunk, which LangChain turns into JSON again.
     """
 
     def __init__(self, client: AsyncOpenAI) -> None:

@@ -12,7 +12,6 @@ from rag.http.http_clients import OPENAI, checked_address, checked_key
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from pydantic import SecretStr
 
     from rag.ports import Embedder, Quoter
     from rag.profiles.profile import Profile

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from rag.errors import AskbookError, OptionRefusedError
 from rag.http.http_failures import redirection, retry_after, undecoded_body
-from rag.model.provider_messages import filtered, named_option, no_credit, too_long, words_of
+from rag.model.provider_messages import FILTERED, NO_CREDIT, TOO_LONG, named_option, words_of
 from rag.types import ErrorType
 
 _OPENAI_KEY: Final = "OPENAI_API_KEY"
@@ -203,11 +203,11 @@ def _kind(failure: BaseException, status: int | None) -> _ModelKind:
     if status is None and not getattr(failure, "body", None):
         return named or _UNKNOWN
     words = words_of(failure)
-    if status not in (401, 413, 429) and (named is _OVERFLOW or too_long(words)):
+    if status not in (401, 413, 429) and (named is _OVERFLOW or TOO_LONG.search(words)):
         return _OVERFLOW
-    if status in (None, 400, 403, 422) and filtered(words):
+    if status in (None, 400, 403, 422) and FILTERED.search(words):
         return _FILTER
-    if status == 429 and no_credit(words):
+    if status == 429 and NO_CREDIT.search(words):
         return _QUOTA
     if status is None:
         return named or _SERVER

@@ -36,9 +36,8 @@ class EntailmentJudge:
     """A `rag.ports.Judge`. The files are looked for at once and loaded at the first call. Thread-safe.
 
     A sentence is confirmed if one of its passages entails it, or all of them joined do. A long passage is read in
-    windows. With the label "neutral", a sentence that is neither entailed nor contradicted gets no verdict; without
-    it, what is not supported is rejected. Raises `UsageError` for a folder that is missing, lacks a file or has unknown
-    labels.
+    windows. With the label "neutral", a sentence that is neither entailed nor contradicted gets no verdict. Raises
+    `UsageError` for a folder that is missing, lacks a file or has unknown labels.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,10 +71,6 @@ class EntailmentJudge:
         for (place, _, _), windows in zip(pairs, found, strict=True):
             scores[place] += windows
         return [_verdict(one) for one in scores]
-
-    def load(self) -> None:
-        """Load the files now. Raises `UsageError` if they cannot be used."""
-        _ = self._loaded
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, frozenset[str]]:

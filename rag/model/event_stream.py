@@ -1,7 +1,5 @@
-"""The chunks of a streamed response; those that have arrived together are joined.
-
-An endpoint sends a chunk for each token, a few characters long. What the clients and askbook do for each chunk is the
-same for a long piece of text.
+"""The chunks of a streamed response. Chunks that have arrived together are joined, since each costs the same to
+process: an endpoint sends one for each token, a few characters long.
 """
 
 from __future__ import annotations
@@ -24,12 +22,11 @@ _END: Final = "[DONE]"
 
 
 class EventStream(AsyncStream[object]):
-    """A streamed response of OpenAI's client whose chunks are JSON, and joined if they differ only in their text.
+    """A streamed response of OpenAI's client, for its `stream_cls`. Chunks are JSON, joined if they differ only in
+    text.
 
-    With other streams `beside` it, it makes a pause before it reads on: meanwhile text gathers in the operating system,
-    and all of it becomes one chunk. The chunks come in their order, and what the response fails with is raised after
-    them, as the client raises it. Use it in an `async with` block; leaving the block ends the task that reads and
-    closes the response. Give it to the client as `stream_cls`.
+    With other streams `beside` it, it pauses before it reads on, so that more text becomes one chunk. A failure of the
+    response is raised after its chunks, as the client raises it. Leaving the `async with` block closes the response.
     """
 
     beside: OpenStreams | None = None
@@ -74,8 +71,8 @@ class EventStream(AsyncStream[object]):
             raise APIConnectionError(request=self.response.request) from error
 
     def _chunks(self, events: Iterable[str]) -> Iterator[Any]:
-        """The events as JSON, joined. What fails is raised after them: `APIError` for an event that reports an error,
-        and `ValueError` for what is no JSON.
+        """The events as JSON, joined. Then raises `APIError` for an event that reports an error, `ValueError` for no
+        JSON.
         """
         chunks: list[Any] = []
         failure = None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 _LONGEST: Final = 4000  # characters of an error that are read
 
-_OVERFLOW: Final = re.compile(
+TOO_LONG: Final = re.compile(  # the prompt exceeds the context window
     "|".join(
         (
             "context_length_exceeded",  # OpenAI, Groq
@@ -47,11 +47,11 @@ _NO_TOOLS: Final = re.compile(
     ),
     re.IGNORECASE,
 )
-_FILTERED: Final = re.compile(
+FILTERED: Final = re.compile(  # a content filter rejected the request
     "content_filter|content_policy_violation|content management policy|requires moderation|input was flagged",
     re.IGNORECASE,
 )
-_NO_CREDIT: Final = re.compile(
+NO_CREDIT: Final = re.compile(
     "insufficient_quota|exceeded your current quota|insufficient credits|requires more credits", re.IGNORECASE
 )
 _UNKNOWN_OPTION: Final = re.compile(
@@ -60,7 +60,7 @@ _UNKNOWN_OPTION: Final = re.compile(
 
 
 def words_of(failure: BaseException) -> str:
-    """The text of a provider's error, for the functions below. Must not be shown, logged or stored."""
+    """The text of a provider's error, for the expressions above. Must not be shown, logged or stored."""
     body = getattr(failure, "body", None)
     if not isinstance(body, Mapping):
         return str(failure)[:_LONGEST]
@@ -68,21 +68,6 @@ def words_of(failure: BaseException) -> str:
     inner = metadata.get("raw") if isinstance(metadata, Mapping) else None
     parts = [body.get("message"), body.get("code"), body.get("type"), body.get("param"), inner, _detail(body)]
     return " ".join(str(part)[:_LONGEST] for part in parts if part is not None)
-
-
-def too_long(words: str) -> bool:
-    """Whether the prompt exceeds the context window."""
-    return _OVERFLOW.search(words) is not None
-
-
-def filtered(words: str) -> bool:
-    """Whether a content filter rejected the request."""
-    return _FILTERED.search(words) is not None
-
-
-def no_credit(words: str) -> bool:
-    """Whether the account has no credit left."""
-    return _NO_CREDIT.search(words) is not None
 
 
 def named_option(words: str, sent: Collection[str]) -> str | None:

@@ -1,7 +1,6 @@
 """How often a streamed response is read: at once for a single reader, in larger pieces when many answers stream.
 
-Reading, unpacking and checking a piece costs nearly the same for one token and for ten. The first sentence is what a
-reader waits for; the sentences behind it may come a little later.
+A piece costs nearly the same for one token and for ten. The first sentence is what a reader waits for.
 """
 
 from __future__ import annotations

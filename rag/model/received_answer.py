@@ -159,11 +159,9 @@ def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
 def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk of an OpenAI-compatible endpoint in the form that LangChain reads.
 
-    Its counts of tokens are whole numbers, or there are none. One answer is asked for, but an endpoint may send
-    several, whose pieces differ only in their `index`; the first one stays. It gets the keys that LangChain reads
-    without a default, as OpenAI's client gives them (some endpoints leave out the index of a tool call, or the last
-    delta), and its reason, by whatever name, in `finish_reason`. Raises `EndlessResponseError` for arguments of a tool
-    call that are too long to be parsed.
+    Counts of tokens that are no whole numbers are left out, and so are all answers but the first, if an endpoint sends
+    several. The keys that LangChain reads without a default are added, and the reason of the end, by whatever name, is
+    in `finish_reason`. Raises `EndlessResponseError` for arguments of a tool call that are too long to be parsed.
     """
     if usage := chunk.get("usage"):
         chunk = {**chunk, "usage": _usable_usage(usage)}

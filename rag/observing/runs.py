@@ -93,7 +93,10 @@ class RunObserver(BaseCallbackHandler):
             return
         if isinstance(outputs, Mapping):
             _learn(run.turn, outputs)
-            run.facts |= _answer_facts(outputs) if run.kind == "turn" else _node_facts(outputs)
+            passages = outputs.get("passages")
+            count = len(passages) if isinstance(passages, list) else None
+            of_node = _known(next_phase=outputs.get("phase"), passages=count)
+            run.facts |= _answer_facts(outputs) if run.kind == "turn" else of_node
         self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_told: Any) -> None:
@@ -182,11 +185,6 @@ def _learn(run: Run, values: Any) -> None:
     turn = values.get("turn") if isinstance(values, Mapping) else None
     if isinstance(turn, Mapping) and isinstance(turn.get("request_id"), str):
         run.turn.facts["request_id"] = turn["request_id"]
-
-
-def _node_facts(update: Mapping[str, Any]) -> dict[str, Any]:
-    passages = update.get("passages")
-    return _known(next_phase=update.get("phase"), passages=len(passages) if isinstance(passages, list) else None)
 
 
 def _answer_facts(state: Mapping[str, Any]) -> dict[str, Any]:

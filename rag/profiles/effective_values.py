@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from rag.profiles.profile import FOLDER, Layer, profile_folders, profile_of, read_layers
 from rag.settings import Settings
 
-# The variables that override a profile: the variable, the profile's key and the field of `Settings`.
+# As `Profile.in_environment` overrides a profile: the variable, the profile's key and the field of `Settings`.
 _VARIABLES: Final = (
     ("OPENAI_MODEL", "model.name", "openai_model"),
     ("AGENT_TOP_K", "retrieval.top_k", "agent_top_k"),

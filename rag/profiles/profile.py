@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, model_validator
@@ -15,13 +15,20 @@ from rag.errors import UsageError
 from rag.profiles import schema
 from rag.settings import Settings
 from rag.system.trusted_files import is_trusted, untrusted
-from rag.types import CitationStyle, GroundingMode
 from rag.validation import allowed
 
 FOLDER: Final = Path(__file__).parent.parent.parent / "profiles"
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MAX_BYTES: Final = 1_000_000  # a larger file is not a profile
 _MAX_SHOWN: Final = 100  # characters of a rejected value in an error message
+
+# What a run or the environment may override: the value's place in a profile, by the name that it has there.
+_OVERRIDES: Final = {
+    "model": "model.name", "temperature": "model.temperature", "max_tokens": "model.max_tokens",
+    "top_k": "retrieval.top_k", "neighbours": "retrieval.neighbours", "score_threshold": "retrieval.score_threshold",
+    "citation_style": "answer.citation_style", "grounding": "answer.grounding", "judge": "answer.judge",
+    "max_turns": "limits.max_turns",
+}  # fmt: skip
 
 
 class Profile(schema.Section):
@@ -52,30 +59,15 @@ class Profile(schema.Section):
         """The description, preceded by the display name if there is one."""
         return f"{self.display_name}: {self.description}" if self.display_name else self.description
 
-    def overridden(
-        self,
-        *,
-        top_k: int | None = None,
-        score_threshold: float | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        citation_style: CitationStyle | None = None,
-        grounding: GroundingMode | None = None,
-        judge: Literal["auto", "none"] | None = None,
-        max_turns: int | None = None,
-        model: str | None = None,
-    ) -> Self:
+    def overridden(self, **values: Any) -> Self:
         """A copy with the given values; None keeps the profile's. `top_k` is then the number of all passages."""
-        changes: dict[str, dict[str, Any]] = {
-            "model": {"temperature": temperature, "max_tokens": max_tokens, "name": model},
-            "retrieval": {"top_k": top_k, "score_threshold": score_threshold} | ({"neighbours": 0} if top_k else {}),
-            "answer": {"citation_style": citation_style, "grounding": grounding, "judge": judge},
-            "limits": {"max_turns": max_turns},
-        }
-        update = {
-            section: getattr(self, section).model_copy(update={k: v for k, v in values.items() if v is not None})
-            for section, values in changes.items()
-        }
+        given = {name: value for name, value in values.items() if value is not None}
+        if "top_k" in given:
+            given["neighbours"] = 0
+        update: dict[str, Any] = {}
+        for name, value in given.items():
+            section, key = _OVERRIDES[name].split(".")
+            update[section] = update.get(section, getattr(self, section)).model_copy(update={key: value})
         return self.model_copy(update=update)
 
     def in_environment(self, settings: Settings) -> Self:

@@ -11,8 +11,7 @@
 
 The boundary is random in each turn, so a book cannot contain it. Invisible characters in a passage (escape sequences,
 zero-width and direction marks, hidden tags) are left out. Text that looks like a header, a boundary or a token of a
-chat template is written with one more backslash. So what was written can be told from what was made to look like it:
-`tests/prompt_reader.py` always finds the visible text of exactly the passages that were written.
+chat template gets a backslash, so that `tests/prompt_reader.py` finds exactly the passages that were written.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def fit(
     """The newest turns and best passages that fit into `window` tokens with the system prompt and the question.
 
     `budget` limits each part. Raises `AskbookError` (`context_overflow`) if there is no room for an answer of 64 tokens
-    and one passage. With `enough` other passages are elsewhere in the prompt, so none is required.
+    and one passage, or with `enough`, which says that the prompt has others, for the answer alone.
     """
     fixed = estimate_tokens(system) + estimate_tokens(question) + 4 * _OVERHEAD
     answer = min(max_tokens or _ANSWER, max(_LEAST_ANSWER, (window - fixed) // 2))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from numbers import Real
+from operator import mul
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -109,14 +110,12 @@ class LangChainRetriever:
         return [(chunk_of(document), score_of(document.metadata)) for document in documents if document.page_content]
 
     async def _scores(self, question: str, found: Sequence[tuple[Chunk, float | None]]) -> list[float]:
-        unknown = [chunk.embedded_text for chunk, score in found if score is None]
-        computed = iter(await asyncio.to_thread(self._cosines, question, unknown) if unknown else [])
-        return [next(computed) if score is None else score for _, score in found]
-
-    def _cosines(self, question: str, texts: list[str]) -> list[float]:
-        asked = self.embedder.embed_query(question)
-        vectors = self.embedder.embed_documents(texts)
-        return [min(1.0, max(0.0, math.fsum(a * b for a, b in zip(asked, one, strict=True)))) for one in vectors]
+        if not (unknown := [chunk.embedded_text for chunk, score in found if score is None]):
+            return [score or 0.0 for _, score in found]
+        asked = await asyncio.to_thread(self.embedder.embed_query, question)
+        vectors = iter(await asyncio.to_thread(self.embedder.embed_documents, unknown))
+        known = (score if score is not None else math.fsum(map(mul, asked, next(vectors))) for _, score in found)
+        return [min(1.0, max(0.0, score)) for score in known]
 
 
 def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[tuple[Chunk, float | None]]:

@@ -56,9 +56,8 @@ class _Page:
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
-    """The first chunk of the start page, then of every page, or in a larger book of one page of each part.
-
-    A part is a folder, or the pages outside folders whose titles begin alike. Empty if no page has a path.
+    """The first chunk of the start page, then of every page, or in a larger book of one page of each part: a folder, or
+    the pages outside folders whose titles begin alike. Empty if no page has a path.
     """
     first: dict[tuple[str, str], IndexEntry] = {}
     for entry in await index.entries():
@@ -68,7 +67,9 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
     pages = sorted(_pages(await index.fetch([entry.id for entry in first.values()])), key=lambda page: page.order)
     if not pages:
         return []
-    start = min(pages, key=_start_order)
+    start = min(
+        pages, key=lambda page: (page.start_rank == NO_START, not _SENTENCE.search(page.chunk.text), *page.place)
+    )
     rest = [page for page in pages if page is not start]
     if len(pages) > MOST:
         parts: dict[str, _Page] = {}
@@ -87,12 +88,6 @@ def _pages(chunks: Sequence[Chunk]) -> list[_Page]:
         if count < NEARLY_ALL * len(paths) or not count:
             return [_Page(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
         paths = [path.relative_to(folder) if path.parts[0] == folder else path for path in paths]
-
-
-def _start_order(page: _Page) -> tuple[bool, bool, int, int, list[tuple[int, int, str]]]:
-    """The least is the start page: by its name, and with a sentence to quote."""
-    has_text = _SENTENCE.search(page.chunk.text) is not None
-    return page.start_rank == NO_START, not has_text, *page.place
 
 
 def _word_rank(name: str) -> int:

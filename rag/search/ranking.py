@@ -1,9 +1,8 @@
 """The queries of a search with their weights, and the ranking of what they found.
 
-The queries are the question, in a conversation its contexts, and its rewrite. A context is the question together with
-an earlier question or answer. A query's lift is by how much its largest cosine in the book exceeds that of the raw
-question. The weights below were measured; the raw question always has a weight of 1. Hits are ranked by a fused score,
-without duplicates, and with neighbours on the page.
+The queries are the question, in a conversation its contexts, and its rewrite. A context is the question joined with an
+earlier question or answer. A query's lift is the difference between its largest cosine in the book and that of the raw
+question. The weights below were measured. Hits are ranked by a fused score, without duplicates, with neighbours.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ async def reranked(
 ) -> list[Candidate]:
     """The candidates that reach the threshold in the reranker's order, the first `k` of them kept, then the others.
 
-    Scores do not change. Fewer than two need no request. Raises `AskbookError` when the reranker fails.
+    Scores do not change. Raises `AskbookError` when the reranker fails.
     """
     # By text: one that is in the book twice is sent once and kept once.
     passed = {chunks[c.chunk_id].text: c for c in reversed(candidates) if c.outcome in ("kept", "beyond_k")}

@@ -82,10 +82,9 @@ class HybridRetriever:
     """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
     A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
-    A passage's score is the cosine of its stored dense vector and the question's vector, clipped to 0..1. The threshold
-    applies to this score; fusion only ranks. A question inside a conversation is also searched with its contexts (see
-    `rag.search.ranking`); its vector is then the weighted sum of all queries' vectors. A reranker, if there is one,
-    ranks the passages that reach the threshold in place of fusion.
+    A passage's score is the cosine of its vector and the question's, clipped to 0..1; in a conversation the question's
+    vector is the weighted sum of all queries' vectors (see `rag.search.ranking`). The threshold applies to this score;
+    fusion, or a reranker in its place, only ranks.
     """
 
     embedder: Embedder

@@ -37,9 +37,8 @@ def write_private(path: Path, text: str) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take every permission on an existing folder from other users.
-
-    One that has other uses is left as it is: another user's, a link, /tmp, the home or the current folder.
+    """Take every permission on a folder from other users, unless it is theirs, a link, /tmp, the home or the current
+    one.
     """
     try:
         found = path.lstat()

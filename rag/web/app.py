@@ -41,7 +41,7 @@ log: Final = logging.getLogger("askbook")
 
 def build_app(hosting: Hosting) -> Starlette:
     """The application for the agents of some books. The caller opens and closes them."""
-    # `AccessControl` checks host and key. Nothing is kept between two requests, so any process can answer the next one.
+    # `AccessControl` checks host and key. Nothing is kept between two requests, so any process can answer the next.
     assistants = build_mcp(hosting)
     tools = assistants.streamable_http_app(stateless_http=True, json_response=True, transport_security=_CHECKED)
     cors = Middleware(

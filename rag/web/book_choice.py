@@ -24,10 +24,9 @@ class BookChoice(NamedTuple):
 async def choose(
     hosting: Hosting, person: Person, stored: str | None = None, *, book: Any = None, profile: Any = None
 ) -> BookChoice:
-    """The book and the profile of a turn, of what the request names (None: nothing) and its stored conversation.
-
-    A conversation stays with its book, and with its profile unless the request names another. Raises `UsageError` for a
-    book that this person may not see, and `RequestRefusedError` 409 for another book than the conversation's.
+    """The book and the profile of a turn. A conversation stays with its book, and with its profile unless the request
+    names another. Raises `UsageError` for a book that this person may not see, and `RequestRefusedError` 409 for
+    another book than the conversation's.
     """
     if book is not None and not isinstance(book, str):
         raise UsageError("book is not a string.", code="invalid_option")

@@ -1,8 +1,7 @@
 """Requests that a chat page makes by itself: for a title, tags or follow-up questions of a conversation.
 
-Open WebUI and LibreChat send them as a message that quotes the conversation. They are no questions about the book. The
-first question is the title; tags and follow-up questions stay empty. LibreChat may ask for the title as an object, by a
-tool that must be called or by a JSON schema.
+Open WebUI and LibreChat send them as a message that quotes the conversation. The first question is the title; tags and
+follow-up questions stay empty. LibreChat may ask for the title as an object, by a tool or by a JSON schema.
 """
 
 from __future__ import annotations

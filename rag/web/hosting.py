@@ -65,10 +65,7 @@ def origins_of(text: str | None) -> tuple[str, ...]:
 
 
 class HostedAgent(Protocol):
-    """The agent that is served, a `graph.agent.Agent`.
-
-    Turns raise `UsageError`, the others `MemoryFailureError` too.
-    """
+    """The agent that is served, as `graph.agent.Agent` describes its methods."""
 
     def stream(
         self,
@@ -81,9 +78,7 @@ class HostedAgent(Protocol):
 
     def stream_messages(
         self, messages: Sequence[AnyMessage], *, context: Any = None, metadata: Mapping[str, Any] | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """One turn over a conversation that the caller keeps; nothing is stored."""
-        ...
+    ) -> AsyncGenerator[Event, None]: ...
 
     def stream_retry(
         self, thread_id: str, *, context: Any = None, last: str | None = None
@@ -105,35 +100,26 @@ class HostedAgent(Protocol):
 
     async def book(self) -> dict[str, Any]: ...
 
-    async def check_health(self) -> dict[str, str]:
-        """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers."""
-        ...
+    async def check_health(self) -> dict[str, str]: ...
 
 
 class HostedBooks(Protocol):
-    """The books, a `graph.book_agents.BookAgents`: each has an agent, and all know the same conversations."""
+    """The books and their agents, as `graph.book_agents.BookAgents` describes its methods.
+
+    `main` is the agent of the book `usual`, which answers when none is named. All agents know the same conversations.
+    """
 
     @property
-    def main(self) -> HostedAgent:
-        """The agent of the usual book, for whatever is not about one book."""
-        ...
+    def main(self) -> HostedAgent: ...
 
     @property
-    def usual(self) -> str:
-        """The book that answers when none is named."""
-        ...
+    def usual(self) -> str: ...
 
-    async def listed(self) -> list[dict[str, Any]]:
-        """The books that can be asked, as JSON data with a `name` each. Raises `RetrievalError`."""
-        ...
+    async def listed(self) -> list[dict[str, Any]]: ...
 
-    def agent(self, book: str) -> AbstractAsyncContextManager[HostedAgent]:
-        """The agent of a book, which stays open for the block. Raises `UsageError` "unknown_book"."""
-        ...
+    def agent(self, book: str) -> AbstractAsyncContextManager[HostedAgent]: ...
 
-    async def questions(self, book: str) -> list[str]:
-        """Questions for a first visitor; empty until some are known."""
-        ...
+    async def questions(self, book: str) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -147,10 +133,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Hosting:
-    """Everything the application needs. `context_type` validates the options of one turn that a client may set.
+    """Everything the application needs. `context_type` validates the options of a turn.
 
-    Without keys only requests that name one of `hosts` are answered, so that no other site can use the reader's
-    browser. `origins` are the sites whose pages may call it. `access` says which books each key may see.
+    Without keys only requests to one of `hosts` are answered, so that no other site can use the reader's browser.
+    `origins` are the sites whose pages may call it. `access` says which books each key may see.
     """
 
     books: HostedBooks

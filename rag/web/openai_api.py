@@ -136,10 +136,7 @@ def _chore(done: TaskAnswer, model: str, *, stream: bool) -> HttpResponse:
 
 
 def conversation_of(messages: Any) -> tuple[str, list[AnyMessage]]:
-    """The last user message as the question, and what was asked and answered before it. Other roles are left out.
-
-    Raises `UsageError`.
-    """
+    """The last user message, and the questions and answers before it. Raises `UsageError`."""
     if not isinstance(messages, list) or not messages:
         raise UsageError("messages is not a list of messages.", code="invalid_option")
     found: list[AnyMessage] = []

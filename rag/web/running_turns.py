@@ -1,7 +1,4 @@
-"""Turns in progress: how many each person may run, and the events of one turn on their way to a client.
-
-The first event that says something opens the stream, so that an earlier failure has its HTTP status.
-"""
+"""Turns in progress: how many each person may run, and the events of one turn on their way to a client."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class Turns:
     async def begun(
         self, person: Person, thread: str | None, events: AsyncGenerator[Event, None]
     ) -> AsyncIterator[RunningTurn]:
-        """Run a turn, stored in `thread` if it is, for the block; leaving the block early stops it.
-
-        Raises `RequestRefusedError`.
-        """
+        """Run a turn for the block; leaving it early stops the turn. Raises `RequestRefusedError`."""
         await self._admit(person, thread)
         if thread is not None:
             self._busy[thread] = asyncio.Event()
@@ -176,9 +170,8 @@ async def streamed(
     begins: Callable[[Event], bool],
     sent: Callable[[Event], Iterable[ServerSentEvent]],
 ) -> Response:
-    """A turn as server-sent events, which `sent` makes of its events; a plain error if it fails before it `begins`.
-
-    Raises `RequestRefusedError`.
+    """A turn as server-sent events, which `sent` makes of its events. The first event that `begins` the answer opens
+    the stream, so that an earlier failure has its HTTP status. Raises `RequestRefusedError`.
     """
     person = person_of(request)
     async with AsyncExitStack() as stack:

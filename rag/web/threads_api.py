@@ -28,10 +28,7 @@ _DAMAGED: Final = ("conversation_broken", "memory_key")
 
 
 async def list_threads(request: Request) -> Response:
-    """The newest conversations of this person. `before` is the id of the last one of the page before.
-
-    Raises `UsageError` "unknown_thread" if there is no such conversation, since its place in the list is not known.
-    """
+    """The newest conversations of this person. `before` is the id of the last one of the page before."""
     hosting, person = hosting_of(request), person_of(request)
     own = [thread for thread in await hosting.agent.threads() if person.own(thread) is not None]
     before = request.query_params.get("before")
