@@ -7,30 +7,16 @@ score of six signals. Its weights are those of a logistic regression on labelled
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import cues, opposites
-from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.quantity import (
-    AS_WRITTEN,
-    UNNAMED,
-    Quantity,
-    counts_items,
-    in_brackets,
-    is_ratio_of,
-    points_back,
-    years_apart,
-)
+from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts
-from rag.evidence.words import Token
-from rag.text.english.numerals import ARTICLES, DERIVING, ESTIMATED, FORMULA, STEPS, SUMMED
-from rag.text.english.units import named
+from rag.text.english.numerals import POINTERS, SMALL
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
-OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages stands in this place
 OF_NONE: Final = 0.25  # fit up to which a denial is about something else
 OF_DENIAL: Final = 0.75  # share of the usual fit up to which a denial is about something else
 TAIL: Final = 4  # content words at the end of a claim
@@ -104,117 +90,19 @@ class Comparison(WordContexts):
             return self.labelled(one.first, one.rivals) > self.labelled(one.first, one.own)
         return doubtful
 
-    def missing_numbers(self, text: str, mentions: Mentions, *, derives: bool = False) -> Iterator[Reason]:
-        """The numbers that no passage has, or only with another unit, rounded, or as two years so far apart.
-
-        `derives`: they belong to an example, so that a reader may have computed them.
-        """
-        held = [quantity for line in self.sources.lines for quantity in line.readings]
-        for quantity in self.quantities:
-            fitting, rivals = self._numbered(quantity)
-            said = self.said.tokens
-            if (last := self._strange_unit(quantity, held)) is not None:
-                yield missing_reason("unit", _text(said, quantity.first, last), near=True)
-            if fitting or quantity.vague or self._is_article(quantity) or in_brackets(quantity, said):
-                continue
-            is_code = mentions.has_code(text, said[quantity.last].end)
-            if is_code or not self.sources.known.isdisjoint(quantity.keys):
-                continue
-            another = OF_ANOTHER * self.usual(quantity.first)
-            counts = points_back(quantity, said) or counts_items(quantity, said, self.sources.holders)
-            if counts and self.best(quantity.first, quantity.last, rivals) < another:
-                continue
-            number = _text(said, quantity.first, quantity.last)
-            same = [other for other in held if quantity.same(other)]
-            near = derives or self._is_computed(quantity, held) or self._may_be(quantity, held)
-            if same:
-                near = near or self._is_unknown_unit(quantity, same)
-                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
-            elif near or self._is_own_step(quantity):
-                yield missing_reason("number", number, near=True)
-            else:
-                counted = self._is_counted(quantity, held)
-                yield mentions.number(text, said[quantity.first].start, number, counted=counted)
-
-    def _strange_unit(self, quantity: Quantity, held: Sequence[Quantity]) -> int | None:
-        """The last token of a number that is there with another unit: "5 tablets" for "5 mg", "150 kg" for "150 PS"."""
-        fitting = [other for other in held if quantity.same(other) and quantity.fits(other)]
-        same = {other.unit for other in fitting}
-        measured = quantity.size is not None and quantity.size[1] != ""
-        equal = measured and any(other.size == quantity.size for other in fitting)  # twice a day is every 12 hours
-        if quantity.vague or not same or equal:
-            return None
-        if quantity.unit:
-            return quantity.last if same == {""} and quantity.unit not in UNNAMED | self.sources.units else None
-        behind = self.said.tokens[quantity.last + 1 : quantity.last + 4]
-        strange = "" not in same and same.isdisjoint(named([token.raw for token in behind]))
-        is_noun = any(one.content and one.key not in self.sources.holders for one in behind[:1])
-        return quantity.last + 1 if strange and is_noun else None
-
-    def _is_computed(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
-        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.
-
-        Or the claim calls it a total or an estimate, and the passages have numbers of its unit.
-        """
-        words = [token.word for token in self.said.tokens]
-        before = words[: quantity.first]
-        cued = not DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before)))) or not FORMULA.isdisjoint(words)
-        if cued or self._is_sum(quantity):
-            return True
-        estimated = not ESTIMATED.isdisjoint(words[max(0, quantity.first - 2) : quantity.first])
-        return (estimated or not SUMMED.isdisjoint(words)) and any(map(quantity.counts_like, held))
-
-    def _is_sum(self, quantity: Quantity) -> bool:
-        """Whether it is the sum, difference, product or quotient of two other numbers of the claim."""
-        amounts = [one.amount for one in self.quantities if one is not quantity]
-        pairs = combinations([one for one in amounts if one], 2)
-        return any(quantity.amount in (a + b, abs(a - b), a * b, a / b, b / a) for a, b in pairs)
-
-    def _may_be(self, quantity: Quantity, held: Sequence[Quantity]) -> bool:
-        """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
-        rounded = any(map(quantity.nearly, held))
-        return rounded or is_ratio_of(quantity, held) or years_apart(quantity, held, self.said.tokens)
-
-    def _is_unknown_unit(self, quantity: Quantity, same: Iterable[Quantity]) -> bool:
-        """Whether no table has its unit or those of the same numbers, and the passages have its unit somewhere."""
-        unknown = any(one.unit.startswith(AS_WRITTEN) for one in (quantity, *same))
-        unit = quantity.unit.removeprefix(AS_WRITTEN).casefold()
-        return unknown and any(unit in text.folded for text in self.sources.texts)
-
-    def _is_own_step(self, quantity: Quantity) -> bool:
-        """Whether the answer numbers something by itself that the passages do not number: "in step 2"."""
-        before = self.said.tokens[quantity.first - 1] if quantity.first else None
-        return before is not None and before.word in STEPS and before.key not in self.sources.numbered
-
-    def _is_article(self, quantity: Quantity) -> bool:
-        """Whether it is the 1 of what the passages call "a" thing: "1 egg" for "an egg"."""
-        behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
-        if quantity.value != "1" or quantity.unit or not behind or not behind[0].content:
-            return False
-        lines = (
-            (line, at)
-            for n in self.fullest
-            for line in [self.sources.lines[n]]
-            for at in line.places.get(behind[0].key, ())
-        )
-        return any(at and line.tokens[at - 1].word in ARTICLES for line, at in lines)
-
-    def _is_counted(self, quantity: Quantity, held: Iterable[Quantity]) -> bool:
-        """Whether the passages count another number of the same unit, or of the thing named behind it."""
-        if quantity.unit or quantity.per:
-            return any(map(quantity.counts_like, held))
-        counted = [(line.tokens, one.last) for line in self.sources.lines for one in line.readings if not one.vague]
-        nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
-        behind = self.said.tokens[quantity.last + 1 : quantity.last + 2]
-        return any(token.content and token.key in nouns for token in behind)
-
     def _numbers(self) -> Iterator[ComparedToken]:
         for quantity in self.quantities:
-            fitting, rivals = self._numbered(quantity)
-            if fitting and not quantity.vague and not points_back(quantity, self.said.tokens):
+            fitting, rivals = self.numbered(quantity)
+            if fitting and not quantity.vague and not self.points_back(quantity):
                 yield ComparedToken("number", quantity.first, quantity.last, fitting, rivals)
 
-    def _numbered(self, quantity: Quantity) -> tuple[Places, Places]:
+    def points_back(self, quantity: Quantity) -> bool:
+        """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
+        tokens, first = self.said.tokens, quantity.first
+        is_few = quantity.value in ("2", "3") and tokens[first].word in SMALL and not quantity.unit
+        return is_few and first > 0 and tokens[first - 1].word in POINTERS
+
+    def numbered(self, quantity: Quantity) -> tuple[Places, Places]:
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
         lines, own = self.sources.lines, self.quantities
         numbered = [(number, q) for number, line in enumerate(lines) for q in line.readings]
@@ -269,10 +157,6 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
-
-
-def _text(tokens: Sequence[Token], first: int, last: int) -> str:
-    return " ".join(token.word for token in tokens[first : last + 1])
 
 
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}

@@ -119,7 +119,7 @@ def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    if found := _clock(tokens, at) or _part_of(tokens, at) or _equal_parts(tokens, at):
+    if found := _clock(tokens, at) or _part_of(tokens, at):
         return found
     read = _read(tokens, at)
     if read is None:
@@ -189,12 +189,6 @@ def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
     hour = hour if half is None else hour % _HOURS + _HOURS * half
     hour, minute = divmod(60 * hour + minute, 60)
     return Quantity(at, last, f"{hour % 24}:{minute:02}", "", vague=False)
-
-
-def _equal_parts(tokens: Sequence[Token], at: int) -> Quantity | None:
-    """The ratio 1:1."""
-    is_ratio = _word(tokens, at) == "equal" and _word(tokens, at + 1) in numerals.EQUAL
-    return Quantity(at, at + 1, "1:1", "", vague=True) if is_ratio else None
 
 
 def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:

@@ -13,7 +13,6 @@ from rag.text.english import numerals
 from rag.text.english.units import size_of
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
-MOST_ITEMS: Final = 12  # of a list that a number may count
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 DECADE: Final = "the decade"  # unit of "the 1990s", with the value 1990
 CENTURY: Final = "the century"  # unit of "the 13th century", with the value 1200
@@ -23,7 +22,6 @@ _PERIODS: Final = {DECADE: 10, CENTURY: 100}
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
 _TINY: Final = frozenset("0123456")
-_AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,48 +129,3 @@ def ratio_of(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantit
     if not whole or not (called or (counts_parts and between[-1] in numerals.TO_PART)):
         return None
     return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
-
-
-def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether it is a ratio such as 1:2, and the others have both of its numbers."""
-    parts = quantity.value.split(":")
-    return len(parts) > 1 and {one.value for one in others}.issuperset(parts)
-
-
-def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
-    word = tokens[quantity.first].word
-    is_few = quantity.value in ("2", "3") and word in numerals.SMALL and not quantity.unit
-    return is_few and quantity.first > 0 and tokens[quantity.first - 1].word in numerals.POINTERS
-
-
-def in_brackets(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Whether it numbers a part of the sentence: "two steps: (1) press reset; (2) copy the file"."""
-    before, after = quantity.first - 1, quantity.last + 1
-    words = [tokens[at].word if 0 <= at < len(tokens) else "" for at in (before - 1, before, after)]
-    enumerates = words[0] in numerals.BEFORE_LIST or words[0] in numerals.LIST_SEPARATORS or words[0] in ("", ".")
-    return enumerates and words[1:] == ["(", ")"] and quantity.value.isdigit() and int(quantity.value) <= MOST_ITEMS
-
-
-def years_apart(quantity: Quantity, others: Sequence[Quantity], tokens: Sequence[Token]) -> bool:
-    """Whether it is a number of years, or an age, and two years of the others are about so far apart."""
-    around = tokens[max(0, quantity.first - _AGE_REACH) : quantity.last + 1 + _AGE_REACH]
-    counted = quantity.unit == "year" or (not quantity.unit and any(one.word in numerals.AGES for one in around))
-    if not counted or not quantity.value.isdigit():
-        return False
-    apart, years = int(quantity.value), [int(other.value) for other in others if other.is_year]
-    allowed = NEARLY * apart if quantity.rounded else 0
-    return any(abs(one - other - apart) <= allowed for one in years for other in years)
-
-
-def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether it counts a list behind it, "two systems, A and B", each content word of which is in `known`."""
-    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
-    if begin is None or quantity.unit:
-        return False
-    listed = tokens[begin + 1 :]
-    items = "".join("|" if one.word in numerals.LIST_SEPARATORS else "x" * one.content for one in listed).split("|")
-    count = sum(map(bool, items))
-    return (
-        2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)
-    )

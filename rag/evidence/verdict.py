@@ -12,6 +12,7 @@ from typing import Final, Literal
 from rag.evidence.analyzed_text import TextLine, read
 from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
+from rag.evidence.number_check import NumberCheck
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.evidence.words import key_of
 from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER
@@ -106,13 +107,13 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
         share = share_held(claim.words)
         found = [
             one
-            for one in (*claim.missing_numbers(text, mentions, derives=derives), *mentions.code(text))
+            for one in (*NumberCheck(claim, text, mentions, derives=derives).reasons(), *mentions.code(text))
             if one[0] == "contradicted"
         ]
         return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        missing = Comparison(line, sources).missing_numbers(text, mentions, derives=derives)
+        missing = NumberCheck(Comparison(line, sources), text, mentions, derives=derives).reasons()
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
     cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
     lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
@@ -204,7 +205,7 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
 
 def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool) -> Iterator[Reason]:
     """The reasons against a claim."""
-    yield from claim.missing_numbers(text, mentions, derives=derives)
+    yield from NumberCheck(claim, text, mentions, derives=derives).reasons()
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
