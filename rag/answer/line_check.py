@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Final
 
-from rag.answer.cited_passage import CitedPassage, Finding, best_quote, check_passages
+from rag.answer.citations import best_quote
+from rag.answer.cited_passage import TurnEvidence
+from rag.answer.frames import POINTED, FrameCheck, only_pointed
 from rag.answer.lines import AnswerLine, announced, with_markers
-from rag.answer.sanitizer import Sanitized, Sanitizer
+from rag.answer.passage_check import Finding, check_passages
+from rag.answer.sanitizer import Sanitizer
 from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english import phrases
-from rag.text.english.numerals import OWN_NUMBER
-from rag.text.english.speech_acts import HEADING_WORDS, is_refusal, is_talk, joined_tasks, words
-from rag.text.markup import MarkedText, written_addresses
-from rag.text.vocabulary import is_common, is_english, stem
-from rag.types import OMISSION, Grounding, Passage
+from rag.text.english.speech_acts import is_refusal, joined_tasks
+from rag.text.markup import MarkedText
+from rag.types import OMISSION
 
 MOST_SOURCES: Final = 8  # cited passages of one sentence that are looked at
 NEAR: Final = 0.4  # least share of a sentence without a citation that the passages must hold
@@ -37,19 +37,15 @@ _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}
 
 
 class LineCheck:
-    """Checks lines against the passages of one turn. Words of the `question` may stand in a heading.
-
-    `links` and `counts` count what it takes out. `denies_answer`: the model said that the book has no answer.
-    With `judged`, a sentence that is no quotation waits for a second judge.
+    """Checks the claims and the code of one turn's answer. With `judged`, a sentence that is no quotation waits for a
+    second judge.
     """
 
-    def __init__(self, passages: Sequence[Passage], question: str, counts: Grounding, *, judged: bool) -> None:
-        self.links = 0
-        self.denies_answer = False
-        self._sources = {passage.number: CitedPassage(passage) for passage in passages}
-        self.sanitizer = Sanitizer(self._sources)
-        self._question = question
-        self._counts = counts
+    def __init__(self, evidence: TurnEvidence, sanitizer: Sanitizer, frames: FrameCheck, *, judged: bool) -> None:
+        self._evidence = evidence
+        self._sources = evidence.passages
+        self._sanitizer = sanitizer
+        self._frames = frames
         self._judged = judged
 
     def check(self, line: AnswerLine, inherited: Sequence[int] = (), *, own_place: bool = False) -> None:
@@ -58,12 +54,12 @@ class LineCheck:
         lead-in that its passages support is a frame: it makes no claim of its own.
         """
         if line.kind == "lead":
-            said = announced(self.sanitizer.bare(line.marked))[1]
-            if self._check_frame(said, self.sanitizer.numbers(line.marked)).supported:
-                self.frame(line)
+            said = announced(self._sanitizer.bare(line.marked))[1]
+            if self._frames.found(said, self._sanitizer.numbers(line.marked)).supported:
+                self._frames.check(line)
                 return
-        if line.kind in ("sentence", "lead") and self._only_cites(line):
-            self.sanitize(line)
+        if line.kind in ("sentence", "lead") and self._frames.only_cites(line):
+            self._sanitizer.clean(line)
             line.frame = True
             return
         found = self._check_code(line, inherited or list(self._sources)) if line.kind == "code" else None
@@ -73,61 +69,10 @@ class LineCheck:
         settled = found.verbatim or line.standing == "contradicted" or found.ordered
         line.waits = self._judged and line.kind != "code" and not settled
 
-    def _only_cites(self, line: AnswerLine) -> bool:
-        """Whether the line only says what it cites: "See Nodes for more [1].", "Source: [1] for the weights." """
-        own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
-        labelled = phrases.LABELLED.match(bare)
-        return bool(own) and (self.points(bare, own) or (labelled is not None and self._is_known(bare, own)))
-
-    def is_remark(self, sentence: str) -> bool:
-        """Whether a sentence without a citation points to a page, offers more, or disclaims: it claims nothing.
-
-        What it names must be known, and no order of the turn may have it: a book may order an offer.
-
-        >>> LineCheck([], "", Grounding(mode="strict"), judged=False).is_remark("Would you like an example?")
-        True
-        """
-        said = words(sentence)
-        if not said or self.has_written(sentence.strip("*_#: ")):
-            return False
-        rest = phrases.TALKS.sub(" ", sentence)
-        if rest != sentence and (not words(rest) or is_talk(rest, frozenset(words(self._question)))):
-            return True
-        if not phrases.DISCLAIMS.isdisjoint(said) and phrases.DISCLAIMER_WORDS.issuperset(said):
-            return True
-        return self.points(sentence, self._sources) or self._offers(sentence)
-
-    def points(self, sentence: str, numbers: Iterable[int]) -> bool:
-        """Whether a sentence only sends the reader to a chapter, page or file of these passages."""
-        topic = phrases.BEFORE_SENDING.match(sentence)
-        if not phrases.SENDS.search(sentence) or (topic and not self._is_known(topic["topic"], ())):
-            return False
-        names = {stem(word) for number in numbers for word in words(self._sources[number].known)}
-        rest = words(sentence[topic.end() :] if topic else sentence)
-        return all(word in phrases.POINTING or word in phrases.BESIDE_PAGE or stem(word) in names for word in rest)
-
-    def _offers(self, sentence: str) -> bool:
-        if not phrases.OFFERS.match(sentence) or any(one.dictated(sentence) for one in self._sources.values()):
-            return False
-        telling = read(sentence).whole.telling
-        strange = (word for key, word in telling.items() if key not in self._known_words(self._sources))
-        return not written_addresses(sentence) and all(word.isalpha() and is_common(word) for word in strange)
-
-    def _known_words(self, numbers: Iterable[int]) -> frozenset[str]:
-        """The keys of what these passages state and of the question."""
-        return read(self._question).keys.union(*(self._sources[one].stated for one in numbers))
-
-    def _is_known(self, text: str, numbers: Sequence[int]) -> bool:
-        """Whether these passages, else those of the turn, or the question have all words of a frame."""
-        labelled = phrases.LABELLED.match(text)
-        telling = read(text[labelled.end() :] if labelled else text).whole.telling
-        known = self._known_words(numbers or self._sources)
-        return all(word in HEADING_WORDS or key in known for key, word in telling.items())
-
     def _check_text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
-        sanitized = self.sanitize(line, inherited)
-        own, bare = self.sanitizer.numbers(line.marked), self.sanitizer.bare(line.marked)
-        if _only_pointed(bare, sanitized) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
+        sanitized = self._sanitizer.clean(line, inherited)
+        own, bare = self._sanitizer.numbers(line.marked), self._sanitizer.bare(line.marked)
+        if only_pointed(bare, sanitized) or not (_CELL if line.kind == "row" else _SAYS).search(bare):
             bare = ""
         if not own and (sanitized.unknown or self._ends_in_sign(bare)):
             found = Finding("contradicted", {}, reasons=(_NO_PASSAGE,))
@@ -137,10 +82,10 @@ class LineCheck:
             return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
             if is_refusal(bare):
-                self.denies_answer = True
+                self._frames.denies_answer = True
                 found = found.contradicted("refusal: it says that the book has no answer")
             return found
-        line.marked = self.sanitizer.only(line.marked, found.quotes)
+        line.marked = self._sanitizer.only(line.marked, found.quotes)
         if not own and (not own_place or line.unresolved or not set(found.by) & set(inherited)):
             line.marked = MarkedText(with_markers(line.text, found.by))
         if sanitized.holes:  # what is left is not what the passages say
@@ -157,7 +102,7 @@ class LineCheck:
         found = self._check_claim(bare, cited) if cited else self._check_uncited(bare)
         if line.unresolved and not own and not found.supported:
             return found._replace(standing="contradicted", reasons=(_NO_PASSAGE,))
-        if found.supported and (clauses := self.sanitizer.clauses(line.marked)):
+        if found.supported and (clauses := self._sanitizer.clauses(line.marked)):
             return self._clauses(found, clauses)
         if not found.supported and not own and inherited:
             elsewhere = self._check_uncited(bare)
@@ -167,7 +112,7 @@ class LineCheck:
     def _ends_in_sign(self, bare: str) -> bool:
         """Whether the text ends in a sign that is meant as a citation and is none."""
         sign = _NO_MARKER.search(bare)
-        return sign is not None and not self.has_written(sign["sign"])
+        return sign is not None and not self._evidence.has_written(sign["sign"])
 
     def _check_claim(self, sentence: str, numbers: Sequence[int]) -> Finding:
         """Check the sentence against these passages. If a planted instruction has its words too, only a verbatim
@@ -196,9 +141,9 @@ class LineCheck:
         sentence = sentence.strip("*_")
         sources = [self._sources[number] for number in numbers[:MOST_SOURCES]]
         if not sources or not sentence:
-            why = "address: it only pointed at an address" if sources else "citation: no passage is cited for it"
+            why = POINTED if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
-        each = [check_passages(sentence, [one], self._turn) for one in sources]
+        each = [check_passages(sentence, [one], self._evidence.beside) for one in sources]
         alone = {number: quote for one in each for number, quote in one.quotes.items()}
         beside = [one for one in sources if one.number not in alone]
         if alone and beside:
@@ -209,7 +154,7 @@ class LineCheck:
         quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
         if alone:
             return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
-        found = check_passages(sentence, sources, self._turn) if len(sources) > 1 else each[0]
+        found = check_passages(sentence, sources, self._evidence.beside) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
         if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
@@ -248,13 +193,13 @@ class LineCheck:
         wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
         by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
         quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
-        if strange := self.sanitizer.allowed(quotes).strange(block):
-            self.links += len(strange)
+        if strange := self._sanitizer.allowed(quotes).strange(block):
+            self._sanitizer.links += len(strange)
             line.marked = MarkedText("")
             return Finding("contradicted", quotes, reasons=_address_reasons(strange))
         if by is not None:
             return Finding("supported", quotes, (by,))
-        verdict = check(block, [one.evidence for one in cited], beside=self._turn)
+        verdict = check(block, [one.evidence for one in cited], beside=self._evidence.beside)
         doubtful = verdict.supported or self._is_composed(block)
         standing = "unconfirmed" if doubtful else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
@@ -274,77 +219,6 @@ class LineCheck:
         reached = all(one[0] in held for one in _LONG_NUMBER.finditer(block))
         return own and reached and len(strange) <= 1 and 0 < 2 * len(strange) <= len(said)
 
-    def frame(self, line: AnswerLine) -> None:
-        """Check a heading or lead-in, which claims nothing; in "exact" its words must be the book's or the user's.
-
-        A lead-in may have one word more, as in "What you need to know:".
-        """
-        sanitized = self.sanitize(line)
-        bare, numbers = line.marked.bare, self.sanitizer.numbers(line.marked)
-        if _only_pointed(bare, sanitized):
-            line.standing, line.reasons = "contradicted", ("address: it only pointed at an address",)
-            return
-        line.announces, said = announced(bare) if line.kind == "lead" else (0, bare)
-        named = OWN_NUMBER.sub("", bare, count=1)
-        stands = self._is_known(named, numbers)
-        stands = stands and (named == bare or self._check_frame(bare, numbers).standing != "contradicted")
-        if line.kind == "rule" or stands or self._names_columns(line):
-            line.frame = True
-            return
-        found = self._check_frame(said, numbers)
-        introduces = line.kind == "lead" and found.supported  # a list needs its introduction in "exact" too
-        line.frame = found.standing != "contradicted" and (introduces or self._counts.mode != "exact")
-        if not line.frame:
-            line.standing, line.reasons = "contradicted", found.reasons
-        elif line.kind == "heading" or not found.supported:
-            line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
-
-    def _check_frame(self, frame: str, numbers: Sequence[int]) -> Finding:
-        sources = [self._sources[number] for number in numbers or self._sources]
-        return check_passages(frame, sources, self._turn, titles=not _SENTENCE_END.search(frame))
-
-    def sanitize(self, line: AnswerLine, cited: Sequence[int] = ()) -> Sanitized:
-        """Make the line fit to be shown, and count what was taken out of it."""
-        sanitized = self.sanitizer.sanitize(line.marked, cited)
-        self._counts.unknown_markers += sanitized.unknown
-        self.links += sanitized.links
-        line.marked = sanitized.plain
-        return sanitized
-
-    def has_written(self, words: str) -> bool:
-        """Whether a passage, or what stands around it, has the words letter by letter, but for case."""
-        wanted = " ".join(words.casefold().split())
-        held = (read(text).spaced for one in self._sources.values() for text in (one.text, one.known))
-        return any(wanted in text.casefold() for text in held)
-
-    def _names_columns(self, line: AnswerLine) -> bool:
-        """Whether the line is the head of a table: a few plain or known words a column."""
-        if line.kind != "row":
-            return False
-        known = self._known_words(self._sources)
-        cells = [read(cell.strip("*_ ")).whole.tokens for cell in line.text.strip("| \t").split("|")]
-        told = all(
-            len(one.word) == 1 or one.key in known or (not one.digits and is_english(one.word))
-            for cell in cells
-            for one in cell
-        )
-        return told and all(sum(one.word[0].isalnum() for one in cell) <= _COLUMN_WORDS for cell in cells)
-
-    @cached_property
-    def _turn(self) -> tuple[str, ...]:
-        """The texts that a sentence may share words with without citing them: all passages of the turn, and the
-        question.
-        """
-        around = [text for one in self._sources.values() for text in (one.evidence, one.known)]
-        return (*around, self._question)
-
 
 def _address_reasons(addresses: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"address: {one} is not in the passages" for one in addresses)
-
-
-def _only_pointed(text: str, sanitized: Sanitized) -> bool:
-    """Whether the text only pointed at an address that is now taken out."""
-    if not sanitized.links:
-        return False
-    return phrases.POINTING.issuperset(read(text).whole.telling.values()) or _ATTRIBUTE.search(text) is not None

@@ -11,9 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
+from rag.answer.lines import AnswerLine
 from rag.text.english.phrases import ATTRIBUTED, NEEDS_OBJECT, REFERS, SEE
 from rag.text.markup import MarkedText, Segment, as_written, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
+from rag.types import Grounding
 
 _BETWEEN: Final = " \t.,;:|*_"
 _HOLE: Final = "\x00"  # stands for something removed; no visible text has this character
@@ -51,14 +53,27 @@ _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
 class Sanitizer:
-    """Makes text fit to be shown. It knows the passages of one turn by number."""
+    """Makes text fit to be shown. It knows the passages of one turn by number.
 
-    def __init__(self, sources: Mapping[int, CitedPassage]) -> None:
+    `links` counts the addresses that it took out of lines, `counts` the markers that name no passage.
+    """
+
+    def __init__(self, sources: Mapping[int, CitedPassage], counts: Grounding) -> None:
         self._sources = sources
+        self._counts = counts
+        self.links = 0
 
     def numbers(self, text: MarkedText) -> tuple[int, ...]:
         """The passages of this turn that the text names, in order, each once."""
         return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._sources))
+
+    def clean(self, line: AnswerLine, cited: Iterable[int] = ()) -> Sanitized:
+        """Make a line fit to be shown, and count what is taken out of it."""
+        sanitized = self.sanitize(line.marked, cited)
+        self._counts.unknown_markers += sanitized.unknown
+        self.links += sanitized.links
+        line.marked = sanitized.plain
+        return sanitized
 
     def sanitize(self, text: MarkedText, cited: Iterable[int] = ()) -> Sanitized:
         """The text as it may be shown. It cites what it names itself; `cited` may lend it their addresses.
