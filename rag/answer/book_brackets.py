@@ -16,18 +16,18 @@ from rag.types import Passage
 
 _BRACKET: Final = re.compile(r"(?P<escape>\\?)\[(?=[^\[\]\n\d]{0,100}\d)(?P<inner>[^\[\]\n]{1,200})\](?!\()")
 _WORD: Final = re.compile(r"\w+|[^\w\s*`|>#\\]")  # the words and signs around a bracket; markup does not count
-_BEHIND: Final = re.compile(r"(?:\\?\[[^\[\]\n]*\]|[^\w\[])*+(?P<word>\w*)")
+_AFTER: Final = re.compile(r"(?:\\?\[[^\[\]\n]*\]|[^\w\[])*+(?P<word>\w*)")
 _AROUND: Final = 200  # code points in which the words around a bracket stand
 _CERTAIN: Final = 1  # words before a bracket that cannot be a marker
 _DOUBTFUL: Final = 3  # words before a bracket that may be a marker of the answer
 
 
 class _Place(NamedTuple):
-    """A bracket with the words and signs before it, the last one first, and the word behind it."""
+    """A bracket with the words and signs before it, the last one first, and the word after it."""
 
     inner: str
     before: tuple[str, ...]
-    behind: str
+    after: str
     alone: bool  # no other bracket follows in its sentence
     escaped: bool
 
@@ -67,7 +67,7 @@ class BookBrackets:
         words = _DOUBTFUL if numbers and known and not place.escaped else _CERTAIN
         by = [number for number, own in standing if _is_same(place, own, words)]
         # At the end of a sentence "[2]" cites passage 2, whether or not passage 2 ends its sentence so.
-        cites = words == _DOUBTFUL and place.alone and not place.behind and not set(by).isdisjoint(numbers)
+        cites = words == _DOUBTFUL and place.alone and not place.after and not set(by).isdisjoint(numbers)
         return bool(by) and not cites
 
 
@@ -78,18 +78,18 @@ def _places(text: str) -> Iterator[_Place]:
 def _place(text: str, bracket: re.Match[str]) -> _Place:
     before = _WORD.findall(text[max(0, bracket.start() - _AROUND) : bracket.start()])[-_DOUBTFUL:]
     rest = text[bracket.end() : bracket.end() + _AROUND]
-    behind = _BEHIND.match(rest)
+    after = _AFTER.match(rest)
     return _Place(
         re.sub(r"\s|\\$", "", bracket["inner"]),
         tuple(word.casefold() for word in reversed(before)),
-        behind["word"].casefold() if behind else "",
+        after["word"].casefold() if after else "",
         "[" not in rest,
         bool(bracket["escape"]),
     )
 
 
 def _is_same(place: _Place, own: _Place, most: int) -> bool:
-    """Whether the words around two brackets are the same, up to `most` before them and, if there may be doubt, behind.
+    """Whether the words around two brackets are the same, up to `most` before them and, if there may be doubt, after.
 
     Near the beginning or the end of its sentence the first bracket has fewer words.
     """
@@ -98,4 +98,4 @@ def _is_same(place: _Place, own: _Place, most: int) -> bool:
         return False
     if before and most == _CERTAIN:
         return True
-    return len(before) + bool(place.behind) >= min(most, 2) and place.behind in ("", own.behind)
+    return len(before) + bool(place.after) >= min(most, 2) and place.after in ("", own.after)

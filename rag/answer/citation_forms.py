@@ -23,7 +23,7 @@ _LINK: Final = rf"(?<!!)\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
+_REFERRED: Final = "\x0e"  # precedes a citation after ", see"; no visible text has this character
 _REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
 MOST_NAMES: Final = 12  # places at which a list of names is cut
 _NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
@@ -56,7 +56,7 @@ class CitationForms:
         unknown, marked = 0, _MARKED.search(text) is not None
         named: list[int] = []
 
-        def one(match: re.Match[str]) -> str:
+        def numbered(match: re.Match[str]) -> str:
             nonlocal unknown
             word = bool(match["label"]) and (_is_word(match, begins=begins) or self._is_phrase(match))
             if match["form"] is None or (
@@ -80,7 +80,7 @@ class CitationForms:
             gap = " " if match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
-        plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
+        plain = _REFERS.sub("", self._form.sub(numbered, text)).replace(_REFERRED, "")
         if unknown:
             plain = _EMPTY.sub("", plain)
         plain, letters = self._without_letter(plain)
@@ -102,7 +102,7 @@ class CitationForms:
         return f"{text[: found.start()]} [{found['n']}]{text[found.end() :]}" if is_ours else text
 
     def _is_of_the_book(self, form: re.Match[str], *, marked: bool) -> bool:
-        """Whether a form that names no passage is the book's: as a whole, or the words of a link beside a marker."""
+        """Whether a form that names no passage is the book's: as a whole, or the words of a link near a marker."""
         if any(form["form"] in passage.text for passage in self._passages):
             return True
         words = re.findall(r"\w+", _plain(form["label"])) if form["label"] and marked else []
@@ -117,7 +117,7 @@ class CitationForms:
             return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
         else:
             named = self._listed(name)
-        meant = dict.fromkeys(one.number for found in named for one in found)
+        meant = dict.fromkeys(passage.number for found in named for passage in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
     def _is_phrase(self, link: re.Match[str]) -> bool:
@@ -132,23 +132,23 @@ class CitationForms:
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
-        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        ours = any(_is_address_of(link["url"], passage.url, passage.link) for passage in self._passages)
         return (
             ours and not _is_source(link) and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
         )
 
     def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
-        """Whether a link cites: not if a passage contains it, nor a strange one behind "see".
+        """Whether a link cites: not if a passage contains it, nor a strange one after "see".
 
-        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
-        a marker it may be the book's own.
+        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but in a
+        text with a marker it may be the book's own.
         """
         pointed = not word and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
-        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        ours = any(_is_address_of(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
             held = any(link["url"] in passage.text for passage in self._passages)
             return ours or not (pointed or held or word or not self._accepts)
-        return ours and not (marked and any(link["form"] in one.text for one in self._passages))
+        return ours and not (marked and any(link["form"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one.
@@ -159,12 +159,18 @@ class CitationForms:
         meant = [passage for passage, names in self._names if consists_of(words, names)]
         if url is None:
             return meant
-        # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
-        numbered = [one for one in self._passages if _plain(name) == str(one.number)]
-        exact = [one for one in self._passages if one.link != one.url and _stands_at(url, one.link)]
-        there = [one for one in self._passages if _stands_at(url.partition("#")[0], one.url) or one in exact]
-        titled = [one for one in meant if one in there]
-        return numbered or [one for one in titled if one in exact] or titled or exact or there
+        # A number is the form that is asked for, whatever address a model puts after it: no reader sees that address.
+        numbered = [passage for passage in self._passages if _plain(name) == str(passage.number)]
+        exact = [
+            passage for passage in self._passages if passage.link != passage.url and _is_address_of(url, passage.link)
+        ]
+        there = [
+            passage
+            for passage in self._passages
+            if _is_address_of(url.partition("#")[0], passage.url) or passage in exact
+        ]
+        titled = [passage for passage in meant if passage in there]
+        return numbered or [passage for passage in titled if passage in exact] or titled or exact or there
 
     def _listed(self, names: str) -> list[list[Passage]]:
         """The passages of each name in a list, such as "Chapters 2 and 3"; none where a name means none."""
@@ -197,7 +203,7 @@ def _is_source(link: re.Match[str]) -> bool:
 
 
 def _is_word(link: re.Match[str], *, begins: bool) -> bool:
-    """Whether the words of a link to a passage belong to the sentence, as its subject or behind "the"."""
+    """Whether the words of a link to a passage belong to the sentence, as its subject or after "the"."""
     if _is_source(link):
         return False
     before = link.string[: link.start("form")].rpartition("|")[2]
@@ -207,7 +213,7 @@ def _is_word(link: re.Match[str], *, begins: bool) -> bool:
     return bool(phrases.NEEDS_WORD.search(before) or (goes_on and phrases.BEFORE_LINK.search(before)))
 
 
-def _stands_at(url: str, *places: str) -> bool:
+def _is_address_of(url: str, *places: str) -> bool:
     return any(same_address(url) == same_address(place) for place in places if place)
 
 
@@ -218,7 +224,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def consists_of(words: tuple[str, ...], names: frozenset[tuple[str, ...]]) -> bool:
-    """Whether the words are some of the names, with words such as "the" and "section" before, between and behind them.
+    """Whether the words are some of the names, with words such as "the" and "section" before, between and after them.
 
     >>> consists_of(("chapter", "2", "section", "quick", "start"), frozenset({("chapter", "2"), ("quick", "start")}))
     True
@@ -263,5 +269,5 @@ def _numbered_names(sort: str | None, number: str, rest: str) -> Iterator[tuple[
     """The names that the number of a part gives: "4.1 Ownership" is "Chapter 4", "Section 4.1" and "Ownership"."""
     yield name_words(rest)
     numbers = name_words(number)
-    for one in name_words(sort) if sort else phrases.NUMBERED_SORTS:
-        yield from ((one, *numbers[:end]) for end in range(1, len(numbers) + 1))
+    for word in name_words(sort) if sort else phrases.NUMBERED_SORTS:
+        yield from ((word, *numbers[:end]) for end in range(1, len(numbers) + 1))

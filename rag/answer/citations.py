@@ -24,11 +24,8 @@ def best_quote(sentence: str, text: str) -> Quote:
     if found >= 0:
         return clip(text, found, found + len(wanted))
     words = {token.key for token in read(sentence).whole.tokens if token.word[0].isalnum()}
-    best = max(
-        read(text).lines,
-        key=lambda one: (len(words.intersection(token.key for token in one.tokens)), one.start - one.end, -one.start),
-        default=None,
-    )
+    shared = {line: len(words.intersection(token.key for token in line.tokens)) for line in read(text).lines}
+    best = max(shared, key=lambda line: (shared[line], line.start - line.end, -line.start), default=None)
     return clip(text, best.start, best.end) if best else Quote(quote="", start=0, end=0)
 
 
@@ -94,9 +91,9 @@ def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
 
 
 def unconfirmed_answer(passages: Iterable[Passage]) -> str:
-    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    places = [(label(one.breadcrumb or one.title or f"Passage {one.number}"), one.link) for one in passages][:CLOSEST]
-    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
+    """The text in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
+    names = [(label(p.breadcrumb or p.title or f"Passage {p.number}"), p.link) for p in passages][:CLOSEST]
+    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in names]
     return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
 
 

@@ -23,17 +23,17 @@ _WORDING: Final = re.compile(r"\w+(?:[^\w\s*_`]+\w+)*|[^\w\s*_`\"'“”‘’.,
 
 
 class CitedPassage:
-    """One passage as evidence. `known` is what stands above it, `evidence` its text without strong orders."""
+    """One passage as evidence. `known` are its titles and file, `evidence` its text without strong orders."""
 
     def __init__(self, passage: Passage) -> None:
         self.number = passage.number
         self.text = passage.text
-        names = [one for one in (passage.title, passage.heading, passage.breadcrumb, passage.chapter) if one]
-        around = [*names, *(one for one in (passage.source_file_path, passage.url) if one)]
+        names = [name for name in (passage.title, passage.heading, passage.breadcrumb, passage.chapter) if name]
+        around = [*names, *(name for name in (passage.source_file_path, passage.url) if name)]
         self.known = " \n".join(around)
         self._own = {same_address(passage.url), same_address(passage.link)}
         self._names = " \n".join(names)
-        self._titles = {_worded(title) for one in around for title in (one, *one.split(" > "))}
+        self._titles = {_worded(title) for name in around for title in (name, *name.split(" > "))}
 
     @cached_property
     def evidence(self) -> str:
@@ -42,11 +42,11 @@ class CitedPassage:
     @cached_property
     def statements(self) -> str:
         """The text without orders and questions: what nobody could take up by obeying or answering."""
-        return blanked(self.text, [*((one.start, one.end) for one in orders(self.text)), *questions(self.evidence)])
+        return blanked(self.text, [*(order.span for order in orders(self.text)), *questions(self.evidence)])
 
     @cached_property
     def stated(self) -> frozenset[str]:
-        """The keys of its statements, and of what stands above it."""
+        """The keys of its statements and titles."""
         return read(self.statements).keys | read(self.known).keys
 
     @cached_property
@@ -56,11 +56,11 @@ class CitedPassage:
 
     def withdrawn(self, sentence: str) -> list[Order]:
         """The orders whose words are no evidence for the sentence: the weak ones that it reports are evidence."""
-        return [one for one in orders(self.text) if one.strong or not reports(sentence, one)]
+        return [order for order in orders(self.text) if order.strong or not reports(sentence, order)]
 
     def dictated(self, sentence: str) -> list[str]:
         """The words of these orders."""
-        return [self.text[one.start : one.end] for one in self.withdrawn(sentence)]
+        return [self.text[order.start : order.end] for order in self.withdrawn(sentence)]
 
     def has_to_be_written(self, said: AbstractSet[str]) -> bool:
         """Whether all these keys are in one quotation that the text orders to say or to write."""
@@ -68,7 +68,7 @@ class CitedPassage:
 
     def unordered(self, sentence: str) -> str:
         """The text without the orders that the sentence does not report."""
-        return blanked(self.text, ((one.start, one.end) for one in self.withdrawn(sentence)))
+        return blanked(self.text, (order.span for order in self.withdrawn(sentence)))
 
     def stating(self, sentence: str) -> str:
         """The same without questions."""
@@ -86,10 +86,10 @@ class CitedPassage:
     def addresses(self) -> frozenset[str]:
         """The addresses that an answer may show which cites it: of its text outside orders, of itself, of titles.
 
-        The host of each stands there as well, but no other page of it.
+        So may the host of each, but no other page of it.
         """
         found = addresses_in(self.text) | self._own
-        hosts = (_HOST.match(one) for one in found)
+        hosts = (_HOST.match(address) for address in found)
         return found | self.dotted_names | {host[1] for host in hosts if host}
 
     @cached_property
@@ -101,7 +101,7 @@ class CitedPassage:
     def plain_words(self) -> frozenset[str]:
         """The words outside addresses: the "com" of "shop.com" is no word. In code, `request.app` is no address."""
         prose = blanked(self.text, code_spans(self.text))
-        foreign = [one for one in written_addresses(self.text) if not ATTRIBUTE.fullmatch(one)]
+        foreign = [address for address in written_addresses(self.text) if not ATTRIBUTE.fullmatch(address)]
         shown = self.text.casefold()
         for address in [*written_addresses(prose), *foreign]:
             shown = shown.replace(address.casefold(), " ")
@@ -111,7 +111,7 @@ class CitedPassage:
     def _verbatim(self) -> dict[tuple[str, ...], tuple[int, int]]:
         """The units and rows of tables by their words, but for what a strong order or one before it dictates."""
         found: dict[tuple[str, ...], tuple[int, int]] = {}
-        dictated = ((one.start, one.end) for one in orders(self.text) if one.strong or one.follows)
+        dictated = (order.span for order in orders(self.text) if order.strong or order.follows)
         for unit in units(blanked(self.text, dictated)):
             found.setdefault(_worded(unit.text), (unit.start, unit.end))
             if unit.kind == "sentence":
@@ -123,7 +123,7 @@ class CitedPassage:
         return found
 
     def stretch_of(self, sentence: str) -> Quote | None:
-        """The stretch that has the words of the sentence, in order. A title stands for the whole text."""
+        """The stretch that has the words of the sentence, in order. For a title it is the whole text."""
         words = _worded(sentence)
         if words in self._titles and not is_order(sentence):
             return clip(self.text, 0, len(self.text))

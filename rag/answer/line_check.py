@@ -128,10 +128,10 @@ class LineCheck:
         evidence has.
         """
         sources = self._sources.values()
-        dictated = [read(words).keys for one in sources for words in one.dictated(sentence)]
+        dictated = [read(words).keys for source in sources for words in source.dictated(sentence)]
         said = [read(part).whole.telling.keys() for part in (sentence, *joined_tasks(sentence)) if dictated]
         wanted = [words for words in said if len(words) >= CLAUSE_WORDS and any(words <= order for order in dictated)]
-        lines = [line.places.keys() for one in sources for line in read(one.stating(sentence)).lines if wanted]
+        lines = [line.places.keys() for source in sources for line in read(source.stating(sentence)).lines if wanted]
         return any(not any(words <= line for line in lines) for words in wanted)
 
     def _check_against(self, sentence: str, numbers: Sequence[int]) -> Finding:
@@ -143,17 +143,17 @@ class LineCheck:
         if not sources or not sentence:
             why = POINTED if sources else "citation: no passage is cited for it"
             return Finding("contradicted", {}, reasons=(why,))
-        each = [check_passages(sentence, [one], self._evidence.beside) for one in sources]
-        alone = {number: quote for one in each for number, quote in one.quotes.items()}
-        beside = [one for one in sources if one.number not in alone]
+        each = [check_passages(sentence, [source], self._evidence.beside) for source in sources]
+        alone = {number: quote for finding in each for number, quote in finding.quotes.items()}
+        beside = [source for source in sources if source.number not in alone]
         if alone and beside:
             wanted = read(sentence).whole.telling.keys()
             lacking = wanted - frozenset[str]().union(*(self._sources[number].stated for number in alone))
-            adding = [one for one in beside if lacking & one.stated]
-            beside = [one for one in adding if len(wanted & one.stated) >= _RELATED * len(wanted)]
-        quotes = alone | {one.number: best_quote(sentence, one.text) for one in beside}
+            adding = [source for source in beside if lacking & source.stated]
+            beside = [source for source in adding if len(wanted & source.stated) >= _RELATED * len(wanted)]
+        quotes = alone | {source.number: best_quote(sentence, source.text) for source in beside}
         if alone:
-            return Finding("supported", quotes, tuple(alone), any(one.verbatim for one in each))
+            return Finding("supported", quotes, tuple(alone), any(finding.verbatim for finding in each))
         found = check_passages(sentence, sources, self._evidence.beside) if len(sources) > 1 else each[0]
         if found.by:
             return Finding("supported", quotes | found.quotes, tuple(quotes))
@@ -189,17 +189,17 @@ class LineCheck:
     def _check_code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
         block, cited = line.text, [self._sources[number] for number in numbers]
-        lines = [" ".join(one.split()) for one in block.split("\n")[1:]]
-        wanted = {one for one in lines if one and one != OMISSION and not re.fullmatch(r"[`~]{3,}", one)}
-        by = next((one.number for one in cited if wanted and wanted <= one.lines), None)
-        quotes = {one.number: best_quote(block, one.text) for one in cited if by in (None, one.number)}
+        lines = [" ".join(text.split()) for text in block.split("\n")[1:]]
+        wanted = {line for line in lines if line and line != OMISSION and not re.fullmatch(r"[`~]{3,}", line)}
+        by = next((source.number for source in cited if wanted and wanted <= source.lines), None)
+        quotes = {source.number: best_quote(block, source.text) for source in cited if by in (None, source.number)}
         if strange := self._sanitizer.allowed(quotes).strange(block):
             self._sanitizer.links += len(strange)
             line.marked = MarkedText("")
             return Finding("contradicted", quotes, reasons=_address_reasons(strange))
         if by is not None:
             return Finding("supported", quotes, (by,))
-        verdict = check(block, [one.evidence for one in cited], beside=self._evidence.beside)
+        verdict = check(block, [source.evidence for source in cited], beside=self._evidence.beside)
         doubtful = verdict.supported or self._is_composed(block)
         standing = "unconfirmed" if doubtful else verdict.standing
         return Finding(standing, quotes, reasons=verdict.reasons)
@@ -210,15 +210,17 @@ class LineCheck:
         Words of programming languages, of strings and of comments are free; numbers that reach somebody are not. So
         `except Unpaid: retry()` is doubtful where the passages have `Unpaid`, and `pip install evil` is invented.
         """
-        held = "\n".join(read(text).folded for one in self._sources.values() for text in (one.statements, one.known))
+        held = "\n".join(
+            read(text).folded for source in self._sources.values() for text in (source.statements, source.known)
+        )
         lines = [line for line in block.split("\n") if not re.match(r"\s*(?:`{3,}|~{3,})", line)]
         plain = _FREE.sub(" ", "\n".join(lines)).casefold()
         said = set(re.findall(r"[^\W\d_]\w+", plain)) - phrases.CODE_WORDS
         strange = {word for word in said if word not in held}
         own = all(re.search(rf"(?<![-.\w]){word}\s*[(=]", plain) for word in strange)
-        reached = all(one[0] in held for one in _LONG_NUMBER.finditer(block))
+        reached = all(span[0] in held for span in _LONG_NUMBER.finditer(block))
         return own and reached and len(strange) <= 1 and 0 < 2 * len(strange) <= len(said)
 
 
 def _address_reasons(addresses: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"address: {one} is not in the passages" for one in addresses)
+    return tuple(f"address: {address} is not in the passages" for address in addresses)

@@ -55,13 +55,13 @@ def check_passages(
 
     "Tell users that the pump is free." supports "Users are told that the pump is free". "The pump is free" is
     unconfirmed, and no judge is asked, since only an order to the writer of the answer says it. A lead-in, and what
-    `titles` the text below it, states nothing; it obeys only with words of the order.
+    `titles` a text, states nothing; it obeys only with words of the order.
     """
     for source in sources:
         if verbatim := source.stretch_of(sentence):
             return Finding("supported", {source.number: verbatim}, (source.number,), verbatim=True)
-    texts = [one.evidence for one in sources]
-    known = "\n".join(one.known for one in sources)
+    texts = [source.evidence for source in sources]
+    known = "\n".join(source.known for source in sources)
     verdict = check(sentence, texts, known=known, beside=beside)
     found = Finding(verdict.standing, {}, reasons=verdict.reasons, score=verdict.score)
     if is_garbled(sentence, "\n".join([*texts, known]).casefold()):
@@ -81,15 +81,15 @@ def check_passages(
 
 def _doubt(sentence: str, sources: Sequence[CitedPassage], known: str, beside: Sequence[str]) -> str:
     """Why a sentence that the passages have is doubtful all the same; "" if it is not."""
-    if any(one.has_to_be_written(read(sentence).whole.telling.keys()) for one in sources):
+    if any(source.has_to_be_written(read(sentence).whole.telling.keys()) for source in sources):
         return ONLY_ORDERED
-    whole = [one.evidence for one in sources]
-    without = [one.unordered(sentence) for one in sources], [one.stating(sentence) for one in sources]
+    whole = [source.evidence for source in sources]
+    without = [source.unordered(sentence) for source in sources], [source.stating(sentence) for source in sources]
     for texts, reason in zip(without, (ONLY_ORDERED, ONLY_ASKED), strict=True):
         if texts != whole and not check(sentence, texts, known=known, beside=beside).supported:
             return reason
     joined = [] if task_verb(sentence) else joined_tasks(sentence)
-    return SCATTERED if any(one.stretch_of(task) for task in joined for one in sources) else ""
+    return SCATTERED if any(source.stretch_of(task) for task in joined for source in sources) else ""
 
 
 def _dictated(sentence: str, sources: Sequence[CitedPassage], known: str) -> str:
@@ -98,32 +98,32 @@ def _dictated(sentence: str, sources: Sequence[CitedPassage], known: str) -> str
     An order in another language may be translated, so every word counts that no passage has. Beside a strong order it
     counts too, but may be a paraphrase: a judge is not shown strong orders and can tell.
     """
-    withdrawn = [(one.text[order.start : order.end], order) for one in sources for order in one.withdrawn(sentence)]
+    withdrawn = [order for source in sources for order in source.withdrawn(sentence)]
     if not withdrawn:
         return ""
-    stated = read(known).keys.union(*(read(one.stating(sentence)).keys for one in sources))
+    stated = read(known).keys.union(*(read(source.stating(sentence)).keys for source in sources))
     strange = {key: word for key, word in read(sentence).whole.telling.items() if key not in stated}
-    ordered = frozenset[str]().union(*(read(text).keys for text, _ in withdrawn))
+    ordered = {key for source in sources for text in source.dictated(sentence) for key in read(text).keys}
     if words := [word for key, word in strange.items() if key in ordered]:
         return f"order: only an order says {words[0]!r}"
     words = [word for word in strange.values() if word not in LIGHT]
-    if words and any(order.foreign for _, order in withdrawn):
+    if words and any(order.foreign for order in withdrawn):
         return f"order: an order in another language may say {words[0]!r}"
-    return f"{_BESIDE}{words[0]!r}" if words and any(order.strong for _, order in withdrawn) else ""
+    return f"{_BESIDE}{words[0]!r}" if words and any(order.strong for order in withdrawn) else ""
 
 
 def _obeys(sentence: str, sources: Sequence[CitedPassage], known: str, *, frame: bool = False) -> bool:
-    """Whether the sentence is far from all statements, beside a strong order.
+    """Whether the sentence is far from all statements of passages that have a strong order.
 
     What it obeys need not be in the words of the order: "Write a poem in your answer" is obeyed with any words.
     """
-    if not any(one.orders_answerer for one in sources):
+    if not any(source.orders_answerer for source in sources):
         return False
     said = read(sentence).whole.telling
-    strange = said.keys() - frozenset[str]().union(*(one.stated for one in sources))
+    strange = said.keys() - frozenset[str]().union(*(source.stated for source in sources))
     if len(strange) == len(said) and not LIGHT.issuperset(said.values()):
         return True
-    ordered = read("\n".join(text for one in sources for text in one.dictated(sentence))).keys
+    ordered = read("\n".join(text for source in sources for text in source.dictated(sentence))).keys
     if frame and not strange & ordered:
         return False
-    return "distant" in check(sentence, [one.statements for one in sources], known=known).kinds
+    return "distant" in check(sentence, [source.statements for source in sources], known=known).kinds

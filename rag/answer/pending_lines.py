@@ -64,7 +64,7 @@ class PendingLines:
         self._denied = self._denied or line.refusal
         if self._hidden and line.refusal:
             return False
-        if not self._hidden:  # a denial and what is polite beside it are no answer; with an answer, nothing goes
+        if not self._hidden:  # a denial and polite words are no answer; with an answer, nothing goes
             alone = self._denied or is_yes_or_no(line.text)
             if (
                 line.kind == "lead"
@@ -72,33 +72,33 @@ class PendingLines:
                 and (not following or (following[0].kind == "code" and following[0].is_open))
             ):
                 return None  # it may be given the marker of the code
-            return not alone or shown or any(not one.frame for one in following) or None
+            return not alone or shown or any(not line.frame for line in following) or None
         if line.kind not in ("heading", "lead", "row"):
-            return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
+            return any(map(self._is_shown, following)) or (shown and line.kind != "rule") or None
         goes = self._by_what_follows(line, following)
         return None if goes and line.announces and not self._counted(line, following, last=last) else goes
 
     def _below(self, markers: AnswerLine) -> bool:
-        """Markers below a block stand for the passages that say one of its shown lines."""
+        """Markers below a block name the passages that say one of its shown lines."""
         quotes = self._quotes if markers.block == self._block else {}
-        markers.quotes = {n: quotes[n] for one in markers.marked.segments for n in one.numbers if n in quotes}
+        markers.quotes = {n: quotes[n] for segment in markers.marked.segments for n in segment.numbers if n in quotes}
         markers.marked = markers.marked.changed("".join(f"[{n}]" for n in markers.quotes))
         return bool(markers.quotes)
 
-    def _stands(self, line: AnswerLine) -> bool:
+    def _is_shown(self, line: AnswerLine) -> bool:
         """Whether the line is a statement that is shown for good."""
         return not (line.frame or line.is_open or line.waits or line.standing in self._hidden)
 
     def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
-        """A heading, lead or head of a table is shown with the first statement under it.
+        """A heading, lead or head of a table is shown with the first statement that it introduces.
 
-        What stands under a lead below it counts too: "Follow these steps:", "1. Build it:" and then the command.
+        What a lead below it introduces counts too: "Follow these steps:", "1. Build it:" and then the command.
         """
         above = [frame]
         for line in following:
             while above and not _is_under(above[-1], line):
                 above.pop()
-            if not above or line.waits or self._stands(line):
+            if not above or line.waits or self._is_shown(line):
                 return None if above and line.waits else bool(above)
             if line.frame and line.kind == "lead":
                 above.append(line)
@@ -106,12 +106,12 @@ class PendingLines:
 
     def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
         """Whether the list under a lead-in that announces a number of items is complete; compares the two then."""
-        items = [one for one in following if one.in_list and one.run in (lead.run, lead.run + 1)]
-        ended = last or any(one.run > lead.run + bool(items) or one.kind == "heading" for one in following)
-        if not ended or any(one.is_open for one in items):
+        items = [line for line in following if line.in_list and line.run in (lead.run, lead.run + 1)]
+        ended = last or any(line.run > lead.run + bool(items) or line.kind == "heading" for line in following)
+        if not ended or any(line.is_open for line in items):
             return False
-        least = min((one.indent for one in items), default=0)
-        count = len({one.block for one in items if one.indent == least})
+        least = min((line.indent for line in items), default=0)
+        count = len({line.block for line in items if line.indent == least})
         if count not in (0, lead.announces):
             lead.standing = "unconfirmed"
             lead.reasons = (f"number: {lead.announces} are announced, and {count} follow",)

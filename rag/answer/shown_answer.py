@@ -58,7 +58,7 @@ class ShownAnswer:
                 self.citations[number] = make_citation(passage, quote, self._style)
             elif quote != Quote.of(citation) and quote not in citation.occurrences:
                 citation.occurrences.append(quote)
-        if flagged:  # behind its text, below a block of code, inside the last cell of a row
+        if flagged:  # after its text, below a block of code, inside the last cell of a row
             below = f"{line.text}\n{UNCONFIRMED_MARK}"
             beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
             line.marked = MarkedText(below if line.kind == "code" else beside)
@@ -66,7 +66,7 @@ class ShownAnswer:
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         if line.kind == "markers" and "\n" in gap and self._style in ("numbered", "title"):
             segments = [Segment("text", "Sources: " if len(numbers) > 1 else "Source: "), *segments]
-        texts = self._rendered(segments), "".join(one.raw for one in segments)
+        texts = self._rendered(segments), "".join(segment.raw for segment in segments)
         if not self.content or lead[-1:].isspace():  # what was taken out of its beginning left a blank
             texts = texts[0].lstrip(), texts[1].lstrip()
         self.add(lead + as_written(texts[0]), lead + as_written(texts[1]))
@@ -88,15 +88,17 @@ class ShownAnswer:
 
     def _tell_missing(self, line: AnswerLine | None) -> None:
         """Add a note where an item, a row or a lead-in of a shown list or table was left out. `line` is shown next."""
-        for one in self._missing:
-            is_row = one.kind == "row"
-            above = one.kind == "code" or (self._run == one.run and (is_row or one.in_list))
-            below = line is not None and line.run - one.run in (0, one.kind == "lead") and (is_row or line.in_list)
-            if (above or below) and (is_row or line is None or line.block != one.block):
-                cells = " |" * one.text.rstrip().removesuffix("|").count("|")
-                text = f"{one.gap if self.content else ''}{one.prefix}{f'| {LEFT_OUT}{cells}' if is_row else LEFT_OUT}"
+        for missing in self._missing:
+            is_row = missing.kind == "row"
+            above = missing.kind == "code" or (self._run == missing.run and (is_row or missing.in_list))
+            near = line is not None and line.run - missing.run in (0, missing.kind == "lead")
+            below = near and (is_row or (line is not None and line.in_list))
+            if (above or below) and (is_row or line is None or line.block != missing.block):
+                cells = " |" * missing.text.rstrip().removesuffix("|").count("|")
+                note = f"| {LEFT_OUT}{cells}" if is_row else LEFT_OUT
+                text = f"{missing.gap if self.content else ''}{missing.prefix}{note}"
                 self.add(text, text)
-                self._run, self._gap = one.run, ""
+                self._run, self._gap = missing.run, ""
         self._missing = []
 
     def put_footer(self, footer: Footer) -> None:
@@ -112,16 +114,16 @@ class ShownAnswer:
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
         if self._style == "numbered":
-            return "".join(one.raw for one in segments)
+            return "".join(segment.raw for segment in segments)
         text, between = "", ""
         group: list[str] = []  # adjacent citations: several passages of a page may look the same
-        for one in segments:
-            if one.kind != "marker":
-                between += one.raw
+        for segment in segments:
+            if segment.kind != "marker":
+                between += segment.raw
                 continue
             if between.strip(" \t,;"):
                 group = []
-            for citation in [self.citations[n].formatted for n in one.numbers]:
+            for citation in [self.citations[n].formatted for n in segment.numbers]:
                 if citation not in group:
                     apart = " " if self._style == "chapter" and group and not between else between
                     text, between = text + apart + citation, ""
@@ -130,9 +132,9 @@ class ShownAnswer:
         return text + between
 
 
-def wider(one: str, other: str) -> str:
+def wider(first: str, second: str) -> str:
     """The gap of two with more line breaks; of equals the second, whose indentation begins the line."""
-    return max(other, one, key=lambda gap: gap.count("\n"))
+    return max(second, first, key=lambda gap: gap.count("\n"))
 
 
 def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, refused: bool) -> Iterator[str]:
@@ -142,9 +144,9 @@ def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, re
     if not refused:
         yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
     marked = {"strict": ("unconfirmed",), "flag": ("unconfirmed", "contradicted")}.get(counts.mode, ())
-    if any(one.standing in marked and one.text for one in counts.checked) and not refused:
+    if any(sentence.standing in marked and sentence.text for sentence in counts.checked) and not refused:
         yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
-    foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
+    foreign = sum(any(reason.startswith("language:") for reason in sentence.reasons) for sentence in counts.checked)
     if foreign and counts.mode != "off":
         yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
     if denies_answer and not refused:
@@ -157,6 +159,6 @@ def _told(count: int, noun: str, why: str) -> Iterator[str]:
     if count == 1:
         yield f"1 {noun} was taken out: {why}"
     elif count:
-        for one, several in _OF_SEVERAL:
-            why = why.replace(one, several)
+        for singular, plural in _OF_SEVERAL:
+            why = why.replace(singular, plural)
         yield f"{count:,} {noun}s were taken out: {why}"

@@ -147,7 +147,7 @@ class AnswerWriter:
         if self._frames.denies_answer or self.wordless:
             return "model_refused"
         claimed = self.grounding.sentences or self.grounding.unknown_markers
-        polite = not claimed and any(is_courtesy(one.text) for one in self.grounding.checked)
+        polite = not claimed and any(is_courtesy(sentence.text) for sentence in self.grounding.checked)
         return "smalltalk" if polite else "unconfirmed"
 
     @property
@@ -196,15 +196,15 @@ class AnswerWriter:
     def _check_alone(self) -> None:
         """Reject an answer that is only a yes or a no: it cites nothing."""
         lines = self._pending.lines
-        if not self.grounding.sentences and not self._frames.denies_answer and all(one.frame for one in lines):
-            for line in (one for one in lines if is_yes_or_no(one.text) and not is_courtesy(one.text)):
+        if not self.grounding.sentences and not self._frames.denies_answer and all(line.frame for line in lines):
+            for line in (line for line in lines if is_yes_or_no(line.text) and not is_courtesy(line.text)):
                 line.frame, line.standing = False, "contradicted"
                 line.reasons = ("citation: no passage is cited for it",)
 
     def _lines_for_judge(self) -> list[AnswerLine]:
         whole = self._ended or self._parser.paused
         run = self._last.run if self._last and not whole else 0
-        return [one for one in self._pending.lines if one.waits and one.run != run and one not in self._at_judge]
+        return [line for line in self._pending.lines if line.waits and line.run != run and line not in self._at_judge]
 
     # --- lines go out -----------------------------------------------------------------------------------------------
 

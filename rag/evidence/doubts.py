@@ -20,7 +20,7 @@ SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_NONE: Final = 0.25  # fit up to which a denial is about something else
 OF_DENIAL: Final = 0.75  # share of the usual fit up to which a denial is about something else
 TAIL: Final = 4  # content words at the end of a claim
-BESIDE: Final = 0.5  # share that a word counts in a line before or after
+ADJACENT: Final = 0.5  # share that a word counts in a line before or after
 MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 _NONE: Final[frozenset[str]] = frozenset()
@@ -53,12 +53,12 @@ class Comparison(WordContexts):
     """The words of one sentence that are compared with their places in the passages."""
 
     def doubts(self) -> Iterator[str]:
-        """Reasons of a `Verdict`, beside the numbers that are absent."""
+        """Reasons of a `Verdict`, but for absent numbers."""
         denials = [(number, at) for number in self.fullest for at in self.sources.lines[number].denials]
         denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
-        for one in (*self._numbers(), *self._names(), *self._turns(), *denied):
-            if self._is_doubtful(one):
-                yield _REASONS[one.kind].format(self.said.tokens[one.first].word)
+        for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
+            if self._is_doubtful(compared):
+                yield _REASONS[compared.kind].format(self.said.tokens[compared.first].word)
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
 
@@ -70,24 +70,26 @@ class Comparison(WordContexts):
         for index in (at for at in wholes if at not in self.said.denied):
             noun = next((word.key for word in self.words if index < word.index <= index + 3), "")
             places = [(line.tokens, at) for line in near for at in line.places.get(noun, ())]
-            before = {one.word for line, at in places for one in line[max(0, at - 3) : at]}
-            omitted = any(line is near[0].tokens and any(one.word in EXCEPTIONS for one in line) for line, _ in places)
+            before = {token.word for line, at in places for token in line[max(0, at - 3) : at]}
+            omitted = any(
+                line is near[0].tokens and any(token.word in EXCEPTIONS for token in line) for line, _ in places
+            )
             if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted):
                 yield index
 
-    def _is_doubtful(self, one: ComparedToken) -> bool:
+    def _is_doubtful(self, token: ComparedToken) -> bool:
         """Whether a rival fits clearly better, or the words around it do; or the passages deny nothing there."""
-        own, rival = (self.best(one.first, one.last, places) for places in (one.own, one.rivals))
-        usual = self.usual(one.first)
-        if rival <= LEAST.get(one.kind, -1.0):
+        own, rival = (self.best(token.first, token.last, places) for places in (token.own, token.rivals))
+        usual = self.usual(token.first)
+        if rival <= LEAST.get(token.kind, -1.0):
             return False
-        if one.kind == "denial" and own < max(OF_NONE, OF_DENIAL * usual):
+        if token.kind == "denial" and own < max(OF_NONE, OF_DENIAL * usual):
             return True
-        ahead = AHEAD * (1.0 - usual) if one.kind == "name" else 0.0
+        ahead = AHEAD * (1.0 - usual) if token.kind == "name" else 0.0
         doubtful = rival - own > ahead or usual - own > SHORT
-        labels = self.labels(one.first) if one.kind == "number" else 0
+        labels = self.labels(token.first) if token.kind == "number" else 0
         if labels == 1 or (labels and doubtful):  # among several labels, words far from the value tell as much
-            return self.labelled(one.first, one.rivals) > self.labelled(one.first, one.own)
+            return self.labelled(token.first, token.rivals) > self.labelled(token.first, token.own)
         return doubtful
 
     def _numbers(self) -> Iterator[ComparedToken]:
@@ -170,7 +172,7 @@ def score(claim: WordContexts) -> float:
 
 
 def signals(claim: WordContexts) -> dict[str, float]:
-    """How the words of a claim stand in the lines of the passages.
+    """Six figures about where the lines of the passages have the words of a claim.
 
     A paraphrase says in other words what one line says, from its beginning to its end. A falsehood made of the words of
     the passages takes its end from elsewhere (`tail`), leaves out a "not" (`denial`) or a "most" (`limited`), or adds
@@ -179,7 +181,7 @@ def signals(claim: WordContexts) -> dict[str, float]:
     """
     sources, line = claim.sources, claim.fullest[:1]
     nearest = sources.lines[line[0]].tokens if line else ()
-    near = {token.word for n in line for one in (sources.lines[n], *sources.around(n)) for token in one.tokens}
+    near = {token.word for n in line for source in (sources.lines[n], *sources.around(n)) for token in source.tokens}
     said = {token.word for token in claim.said.tokens}
     limits = {token.word for token in nearest} & LIMITS
     kinds = [kind for kind in (UNIVERSALS, CAUSES) if near.isdisjoint(kind)]  # any other of the kind is a counterpart
@@ -194,11 +196,11 @@ def signals(claim: WordContexts) -> dict[str, float]:
 
 
 def _tail(claim: WordContexts) -> float:
-    """The share of the last words that one line holds with what introduces it, the lines beside it half; or 1."""
+    """The share of the last words that one line and what introduces it hold; those of adjacent lines count half."""
     sources, words = claim.sources, claim.words[-TAIL:]
     most, whole = 0.0, sum(word.weight for word in words)
     for line in {line for word in words for line in sources.holders.get(word.key, ())}:
         own = {*sources.lines[line].places, *sources.above[line], *sources.known}
-        beside = {key for other in sources.around(line) for key in other.places}
-        most = max(most, sum(one.weight * ((one.key in own) or BESIDE * (one.key in beside)) for one in words))
+        adjacent = {key for other in sources.around(line) for key in other.places}
+        most = max(most, sum(word.weight * ((word.key in own) or ADJACENT * (word.key in adjacent)) for word in words))
     return most / whole if whole else 1.0

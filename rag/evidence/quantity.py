@@ -29,7 +29,7 @@ class Quantity:
     """A number with its unit, or "", at tokens `first..last`, and with the unit that it is counted `per`, or "".
 
     `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of its kind,
-    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like stands before it. `parts` are
+    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like comes before it. `parts` are
     the two numbers that it may be instead: "five years and nine months".
     """
 
@@ -51,7 +51,7 @@ class Quantity:
         if not length or other.unit or not other.is_year:
             return False
         year = int(other.value)
-        return self.value in {str(one // length * length) for one in (year, year - (self.unit == CENTURY))}
+        return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
         """Whether the units are the same, or one has none, or the sizes are the same."""
@@ -95,8 +95,8 @@ class Quantity:
 
 def readings(quantities: Iterable[Quantity], held: Container[str]) -> Iterator[Quantity]:
     """The quantities, each as the two that it may be instead, unless a key of the whole is `held`."""
-    for one in quantities:
-        yield from (one,) if not one.parts or any(key in held for key in one.keys) else one.parts
+    for quantity in quantities:
+        yield from (quantity,) if not quantity.parts or any(key in held for key in quantity.keys) else quantity.parts
 
 
 def sum_of(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
@@ -118,14 +118,14 @@ def sum_of(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantit
     return replace(whole, parts=(large, small) if between else ())
 
 
-def ratio_of(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+def ratio_of(first: Quantity, second: Quantity, tokens: Sequence[Token]) -> Quantity | None:
     """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
-    between = [token.word for token in tokens[one.last + 1 : other.first]]
-    nouns = [*between[:1], *(token.word for token in tokens[other.last + 1 : other.last + 2])]
+    between = [token.word for token in tokens[first.last + 1 : second.first]]
+    nouns = [*between[:1], *(token.word for token in tokens[second.last + 1 : second.last + 2])]
     counts_parts = len(nouns) > 1 and numerals.PART.issuperset(nouns) and len(between) <= LONGEST_PART
-    before = {token.word for token in tokens[max(0, one.first - 2) : one.first]}
+    before = {token.word for token in tokens[max(0, first.first - 2) : first.first]}
     called = between == ["to"] and not before.isdisjoint(numerals.RATIOS)
-    whole = one.value.isdigit() and other.value.isdigit()
+    whole = first.value.isdigit() and second.value.isdigit()
     if not whole or not (called or (counts_parts and between[-1] in numerals.TO_PART)):
         return None
-    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
+    return Quantity(first.first, second.last, f"{first.value}:{second.value}", "", False)
