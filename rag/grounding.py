@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from rag.answer.cited_passage import CitedPassage
-from rag.answer.passage_check import check_passages
+from rag.answer.cited_passage import CitedPassage, check_passages
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.evidence.verdict import Verdict, require_texts
 from rag.evidence.verdict import check as check_words

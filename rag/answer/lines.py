@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from rag.answer.citation_forms import CitationForms
+from rag.answer.citations import CitationForms
 from rag.answer.pieces import PieceSplitter, TextPiece
 from rag.text.english.numerals import SMALL
 from rag.text.english.phrases import ANNOUNCES, CAPTION, SOURCE_LABEL, SOURCES_TITLE

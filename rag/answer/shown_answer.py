@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import best_quote, make_citation, sources_footer
+from rag.answer.cited_passage import best_quote, clip
 from rag.answer.lines import AnswerLine, with_sign
-from rag.text.markup import MarkedText, Segment, as_written
-from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
+from rag.text.markup import MarkedText, Segment, as_written, plain_address, plain_lines
+from rag.types import (
+    CLOSEST,
+    UNCONFIRMED_MARK,
+    Citation,
+    CitationStyle,
+    Footer,
+    Grounding,
+    GroundingMode,
+    Passage,
+    Quote,
+)
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, a row or a lead-in
 _EMPTY_ROW: Final = re.compile(r"[\s|]+")
@@ -21,6 +31,7 @@ _REMOVED_IN: Final[dict[GroundingMode, str]] = {
     "exact": "the cited passages do not say so in these or nearly these words.",
 }
 _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
+UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 
 
 class ShownAnswer:
@@ -162,3 +173,68 @@ def _told(count: int, noun: str, why: str) -> Iterator[str]:
         for singular, plural in _OF_SEVERAL:
             why = why.replace(singular, plural)
         yield f"{count:,} {noun}s were taken out: {why}"
+
+
+def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
+    """The record of a passage that was cited for `quote`."""
+    same = passage.model_dump(include=Citation.model_fields.keys() - {"url"})
+    return Citation(
+        **same,
+        **quote.model_dump(),
+        marker=passage.number,
+        url=passage.link,
+        confidence_score=passage.score,
+        text_preview=clip(passage.text, 0, len(passage.text)).quote,
+        formatted=format_citation(passage, style),
+    )
+
+
+def format_citation(passage: Passage, style: CitationStyle) -> str:
+    """A citation in the profile's style, in Markdown."""
+    title, heading, link = label(passage.title), label(passage.heading), plain_address(passage.link)
+    if style == "source":
+        return f"[Source: {title}]({link})"
+    if style == "title":
+        return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
+    if style == "chapter":
+        return f"(from {', '.join(dict.fromkeys(filter(None, (title, heading))))})"
+    return f"[{passage.number}]"
+
+
+def label(text: str) -> str:
+    """A title on one line, with the signs escaped that would end it or begin something else."""
+    return re.sub(r"([\\\[\]<])", r"\\\1", " ".join(plain_lines(text).split()))
+
+
+def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
+    """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
+
+    "list" gives titles and addresses, a line for what has both in common ("- [1] [3] Nodes (nodes.md)"); "files" also
+    the source file, "scores" an address and its score a line.
+    """
+    cited = list(citations)
+    if not cited or form == "none":
+        return ""
+    if form == "scores":
+        return scores_footer((c.marker, c.url, c.score) for c in cited)
+    lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
+    for c in cited:
+        name = label(c.breadcrumb or c.title)
+        if form == "files" and c.source_file_path and c.url.partition("#")[0] != c.source_file_path:
+            name += f", {label(c.source_file_path)}"
+        place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
+        lines.setdefault(f"{name}{place}", []).append(f"[{c.marker}]")
+    return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
+
+
+def unconfirmed_answer(passages: Iterable[Passage]) -> str:
+    """The text in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
+    names = [(label(p.breadcrumb or p.title or f"Passage {p.number}"), p.link) for p in passages][:CLOSEST]
+    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in names]
+    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
+
+
+def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
+    """The footer with scores, from (number, address, score), in the lines of the design; see decision 148."""
+    lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
+    return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""

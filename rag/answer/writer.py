@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.answer.book_brackets import BookBrackets
-from rag.answer.citation_forms import CitationForms
-from rag.answer.citations import unconfirmed_answer
+from rag.answer.citations import BookBrackets, CitationForms
 from rag.answer.cited_passage import TurnEvidence
-from rag.answer.frames import FrameCheck
 from rag.answer.judge_prompt import Claim
-from rag.answer.line_check import LineCheck
-from rag.answer.line_citations import LineCitations
+from rag.answer.line_check import FrameCheck, LineCheck
 from rag.answer.lines import AnswerLine, LineParser, with_markers
-from rag.answer.pending_lines import PendingLines
+from rag.answer.pending_lines import LineCitations, PendingLines
 from rag.answer.sanitizer import Sanitizer
-from rag.answer.shown_answer import ShownAnswer, notices
+from rag.answer.shown_answer import ShownAnswer, notices, unconfirmed_answer
 from rag.text.english.phrases import SOURCE_LABEL
 from rag.text.english.speech_acts import is_courtesy, is_yes_or_no
 from rag.types import (

@@ -10,9 +10,8 @@ from itertools import pairwise, takewhile
 from typing import Final, Literal
 
 from rag.evidence.analyzed_text import TextLine, read
-from rag.evidence.doubts import Comparison, score
+from rag.evidence.doubts import Comparison, NumberCheck, score
 from rag.evidence.mentions import Mentions, Reason
-from rag.evidence.number_check import NumberCheck
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.evidence.words import key_of
 from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER

@@ -7,7 +7,7 @@ Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, islice, pairwise
@@ -123,23 +123,11 @@ class WordContexts:
                 held[number] = held.get(number, 0.0) + word.weight
         self.fullest = sorted(held, key=lambda number: -held[number])[:REACH]
 
-    # Most sentences are settled before anything of this is needed.
+        self.places, self.fit, self._weights = cache(self._places), cache(self._fit), cache(self._weights_around)
 
     @cached_property
     def _clause(self) -> list[int]:
         return list(accumulate(token.breaks for token in self.said.tokens))
-
-    @cached_property
-    def places(self) -> Callable[[int], dict[int, tuple[int, ...]]]:
-        return cache(self._places)
-
-    @cached_property
-    def fit(self) -> Callable[[int, int, int, int], float]:
-        return cache(self._fit)
-
-    @cached_property
-    def _weights(self) -> Callable[[int, int], tuple[float, list[tuple[int, float]]]]:
-        return cache(self._weights_around)
 
     def _words(self) -> Iterator[Word]:
         """The content words and the numbers, in order."""
