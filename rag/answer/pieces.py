@@ -60,7 +60,7 @@ class PieceSplitter:
     A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text
     whether it may end within a link or a citation in words, where no piece ends.
 
-    >>> PieceCutter().feed("A node runs. It is a pro")
+    >>> PieceSplitter().feed("A node runs. It is a pro")
     [TextPiece(text='A node runs. ', kind='text')]
     """
 
