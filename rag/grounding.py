@@ -65,8 +65,8 @@ def prove(answer: str, passages: Sequence[str], *, question: str = "", known: Se
     writer.feed(answer)
     writer.close()
     sentences = tuple(
-        ProvedSentence(one.text, one.standing, tuple(one.reasons), tuple(one.citations))
-        for one in writer.grounding.checked
+        ProvedSentence(sentence.text, sentence.standing, tuple(sentence.reasons), tuple(sentence.citations))
+        for sentence in writer.grounding.checked
     )
     return Proof(writer.shown.content, sentences, tuple(writer.notices), writer.refused is None)
 
@@ -84,9 +84,9 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "") -> Verdict
     if verdict.sort != "claim" or verdict.standing == "contradicted":
         return verdict
     sources = [CitedPassage(_passage(number, text, known)) for number, text in enumerate(passages, 1)]
-    if not sources or any(one.stretch_of(sentence) for one in sources):
+    if not sources or any(source.stretch_of(sentence) for source in sources):
         return verdict
-    found = check_passages(sentence, sources, [one.evidence for one in sources])
+    found = check_passages(sentence, sources, [source.evidence for source in sources])
     if found.supported or found.standing == verdict.standing:
         return verdict
     return replace(verdict, standing=found.standing, reasons=found.reasons, score=found.score)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer.citations import UNCONFIRMED
-from rag.answer.shown_answer import LEFT_OUT
+from rag.answer.shown_answer import LEFT_OUT, UNCONFIRMED
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.grounding import prove
 from rag.types import UNCONFIRMED_MARK as FLAG

@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 from markdown_it import MarkdownIt
 
-from rag.answer.citations import format_citation, make_citation, scores_footer, sources_footer
 from rag.answer.cited_passage import best_quote
+from rag.answer.shown_answer import format_citation, make_citation, scores_footer, sources_footer
 from rag.ingest.loaders import load_source
 from rag.text.markup import plain_address
 from rag.types import CitationStyle

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 from rich.markdown import Markdown
 
-from rag.answer.citations import make_citation, sources_footer, unconfirmed_answer
 from rag.answer.cited_passage import LONGEST_QUOTE, best_quote
+from rag.answer.shown_answer import make_citation, sources_footer, unconfirmed_answer
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.text.markup import without_markers
 from rag.types import CitationStyle, Footer, Passage, Quote

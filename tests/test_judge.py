@@ -17,9 +17,8 @@ from pydantic import Field
 from graph.storage import thread_config
 from nodes import judge
 from nodes.judge import ENOUGH
-from rag.answer.citations import unconfirmed_answer
 from rag.answer.judge_prompt import Claim, JudgePrompt
-from rag.answer.shown_answer import LEFT_OUT
+from rag.answer.shown_answer import LEFT_OUT, unconfirmed_answer
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.errors import AskbookError
 from rag.profiles.profile import FOLDER, Profile, load_profile

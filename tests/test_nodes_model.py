@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from nodes import generate as generating
 from nodes.tools import tools
 from nodes.turn import exchange_of
-from rag.answer.citations import unconfirmed_answer
+from rag.answer.shown_answer import unconfirmed_answer
 from rag.book import SearchFilter
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import Profile, load_profile

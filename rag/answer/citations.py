@@ -1,25 +1,25 @@
-"""Citations: the forms in which a model writes them, turned into `[n]`, their records, and how they are shown.
+"""Citations as a model writes them: forms such as `(from Chapter 2: Installation)`, which become `[n]`, and brackets of
+the book's own.
 
-A bracket of the book's own, such as the interval [0, 1] or the reference [12], looks like one. It is the book's if a
-passage has it with the same words directly around it. It is written with signs that no visible text has until it is
-shown, so nothing takes it for a marker in between.
+Each passage has a set of names: title, heading, chapter, file, with and without their numbers. A citation in words
+means every passage whose names are all of its words.
+
+A bracket such as the interval [0, 1] looks like a marker. It is the book's if a passage has it with the same words
+directly around it, and is written with signs that no visible text has until it is shown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from rag.answer.cited_passage import clip, consists_of, name_words, names_of
 from rag.evidence.analyzed_text import read
 from rag.text.english import phrases
 from rag.text.english.word_lists import LINK_WORDS
-from rag.text.markup import BOOK_BRACKETS, expand, plain_address, plain_lines, same_address
-from rag.types import CLOSEST, Citation, CitationStyle, Footer, Passage, Quote
-
-UNCONFIRMED: Final = "This answer could not be confirmed from the book."
+from rag.text.markup import BOOK_BRACKETS, expand, same_address
+from rag.types import CitationStyle, Passage
 
 # The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
 _LABEL: Final = r"(?:\\.|[^\[\]\\\n]){1,300}"
@@ -27,9 +27,11 @@ _LINK: Final = rf"(?<!!)\[(?P<label>{_LABEL})\]\((?P<url>[^()\s]{{1,500}}(?:\([^
 _BARE: Final = rf"\[(?P<bare>[Ss]ource:(?![ \t]*\d){_LABEL})\](?![(\[])"
 _FROM: Final = r"\([Ff]rom\b ?(?P<name>[^()\n]{0,300}(?:\([^()\n]{0,100}\)[^()\n]{0,100})?)\)"
 _NUMBERED: Final = re.compile(r"\[\d{1,4}\]|(?<=source )\d{1,4}\b|(?<=passage )\d{1,4}\b", re.IGNORECASE)
-_REFERRED: Final = "\x0e"  # stands before a citation behind ", see"; no visible text has this character
+_REFERRED: Final = "\x0e"  # precedes a citation after ", see"; no visible text has this character
 _REFERS: Final = re.compile(rf"[ \t]*[,;–—]{phrases.REFERS_TO}{_REFERRED}", re.IGNORECASE)
 MOST_NAMES: Final = 12  # places at which a list of names is cut
+_NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
+_INDEX_FILES: Final = ("index", "_index", "readme")
 _EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
@@ -60,7 +62,7 @@ class CitationForms:
         unknown, marked = 0, _MARKED.search(text) is not None
         named: list[int] = []
 
-        def one(match: re.Match[str]) -> str:
+        def numbered(match: re.Match[str]) -> str:
             nonlocal unknown
             word = bool(match["label"]) and (_is_word(match, begins=begins) or self._is_phrase(match))
             if match["form"] is None or (
@@ -84,7 +86,7 @@ class CitationForms:
             gap = " " if match.string.startswith("(", match.end()) else ""
             return f"{match['space']}{found}{gap}" if found else ""
 
-        plain = _REFERS.sub("", self._form.sub(one, text)).replace(_REFERRED, "")
+        plain = _REFERS.sub("", self._form.sub(numbered, text)).replace(_REFERRED, "")
         if unknown:
             plain = _EMPTY.sub("", plain)
         plain, letters = self._without_letter(plain)
@@ -116,7 +118,7 @@ class CitationForms:
         return f"{text[: found.start()]} [{found['n']}]{text[found.end() :]}" if is_ours else text
 
     def _is_of_the_book(self, form: re.Match[str], *, marked: bool) -> bool:
-        """Whether a form that names no passage is the book's: as a whole, or the words of a link beside a marker."""
+        """Whether a form that names no passage is the book's: as a whole, or the words of a link near a marker."""
         if any(form["form"] in passage.text for passage in self._passages):
             return True
         words = re.findall(r"\w+", _plain(form["label"])) if form["label"] and marked else []
@@ -131,7 +133,7 @@ class CitationForms:
             return "".join(f"[{number.strip('[]')}]" for number in numbers), 0
         else:
             named = self._listed(name)
-        meant = dict.fromkeys(one.number for found in named for one in found)
+        meant = dict.fromkeys(passage.number for found in named for passage in found)
         return "".join(f"[{number}]" for number in meant), sum(not found for found in named)
 
     def _is_phrase(self, link: re.Match[str]) -> bool:
@@ -146,23 +148,23 @@ class CitationForms:
 
     def _points(self, link: re.Match[str]) -> bool:
         """Whether a sentence points at the page of a passage by a link: "see [Nodes](nodes.md)"."""
-        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        ours = any(_is_address_of(link["url"], passage.url, passage.link) for passage in self._passages)
         return (
             ours and not _is_source(link) and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
         )
 
     def _is_citation(self, link: re.Match[str], *, word: bool, marked: bool) -> bool:
-        """Whether a link cites: not if a passage contains it, nor a strange one behind "see".
+        """Whether a link cites: not if a passage contains it, nor a strange one after "see".
 
-        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but beside
-        a marker it may be the book's own.
+        A link to the address of a passage cites it in every profile, also if it is a `word` of the sentence; but in a
+        text with a marker it may be the book's own.
         """
         pointed = not word and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
-        ours = any(_stands_at(link["url"], passage.url, passage.link) for passage in self._passages)
+        ours = any(_is_address_of(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
             held = any(link["url"] in passage.text for passage in self._passages)
             return ours or not (pointed or held or word or not self._accepts)
-        return ours and not (marked and any(link["form"] in one.text for one in self._passages))
+        return ours and not (marked and any(link["form"] in passage.text for passage in self._passages))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one.
@@ -173,12 +175,18 @@ class CitationForms:
         meant = [passage for passage, names in self._names if consists_of(words, names)]
         if url is None:
             return meant
-        # A number is the form that is asked for, whatever address a model puts behind it: no reader sees that address.
-        numbered = [one for one in self._passages if _plain(name) == str(one.number)]
-        exact = [one for one in self._passages if one.link != one.url and _stands_at(url, one.link)]
-        there = [one for one in self._passages if _stands_at(url.partition("#")[0], one.url) or one in exact]
-        titled = [one for one in meant if one in there]
-        return numbered or [one for one in titled if one in exact] or titled or exact or there
+        # A number is the form that is asked for, whatever address a model puts after it: no reader sees that address.
+        numbered = [passage for passage in self._passages if _plain(name) == str(passage.number)]
+        exact = [
+            passage for passage in self._passages if passage.link != passage.url and _is_address_of(url, passage.link)
+        ]
+        there = [
+            passage
+            for passage in self._passages
+            if _is_address_of(url.partition("#")[0], passage.url) or passage in exact
+        ]
+        titled = [passage for passage in meant if passage in there]
+        return numbered or [passage for passage in titled if passage in exact] or titled or exact or there
 
     def _listed(self, names: str) -> list[list[Passage]]:
         """The passages of each name in a list, such as "Chapters 2 and 3"; none where a name means none."""
@@ -211,7 +219,7 @@ def _is_source(link: re.Match[str]) -> bool:
 
 
 def _is_word(link: re.Match[str], *, begins: bool) -> bool:
-    """Whether the words of a link to a passage belong to the sentence, as its subject or behind "the"."""
+    """Whether the words of a link to a passage belong to the sentence, as its subject or after "the"."""
     if _is_source(link):
         return False
     before = link.string[: link.start("form")].rpartition("|")[2]
@@ -221,24 +229,80 @@ def _is_word(link: re.Match[str], *, begins: bool) -> bool:
     return bool(phrases.NEEDS_WORD.search(before) or (goes_on and phrases.BEFORE_LINK.search(before)))
 
 
-def _stands_at(url: str, *places: str) -> bool:
+def _is_address_of(url: str, *places: str) -> bool:
     return any(same_address(url) == same_address(place) for place in places if place)
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """A name as words: "Ch. 02-install.md" is chapter, 2, install, md."""
+    found = _NAME_WORD.findall(re.sub(r"\\(.)", r"\1", name).casefold())
+    return tuple(phrases.SORTS_OF_PARTS.get(word, word.lstrip("0") or word) for word in found)
+
+
+def consists_of(words: tuple[str, ...], names: frozenset[tuple[str, ...]]) -> bool:
+    """Whether the words are some of the names, with words such as "the" and "section" before, between and after them.
+
+    >>> consists_of(("chapter", "2", "section", "quick", "start"), frozenset({("chapter", "2"), ("quick", "start")}))
+    True
+    """
+    if words in names:
+        return True
+    ends = {0}  # where a name may end
+    for at in range(len(words)):
+        if at in ends:
+            ends |= {at + len(name) for name in names if words[at : at + len(name)] == name}
+            ends |= {at + 1} if words[at] in phrases.AROUND_NAMES else set()
+    return len(words) in ends and not phrases.AROUND_NAMES.issuperset(words)
+
+
+def names_of(passage: Passage) -> frozenset[tuple[str, ...]]:
+    """The names by which a citation may mean a passage, as words."""
+    return frozenset(filter(None, _names_of(passage)))
+
+
+def _names_of(passage: Passage) -> Iterator[tuple[str, ...]]:
+    """These names: titles, headings and chapter, without their numbers too; "Chapter 2"; its file."""
+    crumbs = passage.breadcrumb.split(" > ")
+    for title in (passage.title, passage.chapter or "", passage.heading, *crumbs):
+        yield name_words(title)
+        if numbered := phrases.NUMBERED_PART.match(title):
+            yield from _numbered_names(
+                numbered["sort"], numbered["number"] or numbered["count"], title[numbered.end() :]
+            )
+    for path in (passage.source_file_path, passage.url.partition("#")[0].partition("://")[2] or passage.url):
+        folder, _, file = path.rstrip("/").rpartition("/")
+        stem = file.rpartition(".")[0] or file
+        stem = folder.rpartition("/")[2] if stem.lower() in _INDEX_FILES and folder else stem
+        yield from map(name_words, (path, file, stem))
+        if numbered := phrases.NUMBERED_FILE.match(stem):
+            yield from _numbered_names("chapter", numbered["number"], stem[numbered.end() :])
+            yield name_words(file[numbered.end() :])
+    if passage.page_number is not None:
+        yield ("page", str(passage.page_number))
+
+
+def _numbered_names(sort: str | None, number: str, rest: str) -> Iterator[tuple[str, ...]]:
+    """The names that the number of a part gives: "4.1 Ownership" is "Chapter 4", "Section 4.1" and "Ownership"."""
+    yield name_words(rest)
+    numbers = name_words(number)
+    for word in name_words(sort) if sort else phrases.NUMBERED_SORTS:
+        yield from ((word, *numbers[:end]) for end in range(1, len(numbers) + 1))
 
 
 _BRACKET: Final = re.compile(r"(?P<escape>\\?)\[(?=[^\[\]\n\d]{0,100}\d)(?P<inner>[^\[\]\n]{1,200})\](?!\()")
 _WORD: Final = re.compile(r"\w+|[^\w\s*`|>#\\]")  # the words and signs around a bracket; markup does not count
-_BEHIND: Final = re.compile(r"(?:\\?\[[^\[\]\n]*\]|[^\w\[])*+(?P<word>\w*)")
+_AFTER: Final = re.compile(r"(?:\\?\[[^\[\]\n]*\]|[^\w\[])*+(?P<word>\w*)")
 _AROUND: Final = 200  # code points in which the words around a bracket stand
 _CERTAIN: Final = 1  # words before a bracket that cannot be a marker
 _DOUBTFUL: Final = 3  # words before a bracket that may be a marker of the answer
 
 
 class _Place(NamedTuple):
-    """A bracket with the words and signs before it, the last one first, and the word behind it."""
+    """A bracket with the words and signs before it, the last one first, and the word after it."""
 
     inner: str
     before: tuple[str, ...]
-    behind: str
+    after: str
     alone: bool  # no other bracket follows in its sentence
     escaped: bool
 
@@ -278,7 +342,7 @@ class BookBrackets:
         words = _DOUBTFUL if numbers and known and not place.escaped else _CERTAIN
         by = [number for number, own in standing if _is_same(place, own, words)]
         # At the end of a sentence "[2]" cites passage 2, whether or not passage 2 ends its sentence so.
-        cites = words == _DOUBTFUL and place.alone and not place.behind and not set(by).isdisjoint(numbers)
+        cites = words == _DOUBTFUL and place.alone and not place.after and not set(by).isdisjoint(numbers)
         return bool(by) and not cites
 
 
@@ -289,18 +353,18 @@ def _places(text: str) -> Iterator[_Place]:
 def _place(text: str, bracket: re.Match[str]) -> _Place:
     before = _WORD.findall(text[max(0, bracket.start() - _AROUND) : bracket.start()])[-_DOUBTFUL:]
     rest = text[bracket.end() : bracket.end() + _AROUND]
-    behind = _BEHIND.match(rest)
+    after = _AFTER.match(rest)
     return _Place(
         re.sub(r"\s|\\$", "", bracket["inner"]),
         tuple(word.casefold() for word in reversed(before)),
-        behind["word"].casefold() if behind else "",
+        after["word"].casefold() if after else "",
         "[" not in rest,
         bool(bracket["escape"]),
     )
 
 
 def _is_same(place: _Place, own: _Place, most: int) -> bool:
-    """Whether the words around two brackets are the same, up to `most` before them and, if there may be doubt, behind.
+    """Whether the words around two brackets are the same, up to `most` before them and, if there may be doubt, after.
 
     Near the beginning or the end of its sentence the first bracket has fewer words.
     """
@@ -309,69 +373,4 @@ def _is_same(place: _Place, own: _Place, most: int) -> bool:
         return False
     if before and most == _CERTAIN:
         return True
-    return len(before) + bool(place.behind) >= min(most, 2) and place.behind in ("", own.behind)
-
-
-def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
-    """The record of a passage that was cited for `quote`."""
-    same = passage.model_dump(include=Citation.model_fields.keys() - {"url"})
-    return Citation(
-        **same,
-        **quote.model_dump(),
-        marker=passage.number,
-        url=passage.link,
-        confidence_score=passage.score,
-        text_preview=clip(passage.text, 0, len(passage.text)).quote,
-        formatted=format_citation(passage, style),
-    )
-
-
-def format_citation(passage: Passage, style: CitationStyle) -> str:
-    """A citation in the profile's style, in Markdown."""
-    title, heading, link = label(passage.title), label(passage.heading), plain_address(passage.link)
-    if style == "source":
-        return f"[Source: {title}]({link})"
-    if style == "title":
-        return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
-    if style == "chapter":
-        return f"(from {', '.join(dict.fromkeys(filter(None, (title, heading))))})"
-    return f"[{passage.number}]"
-
-
-def label(text: str) -> str:
-    """A title on one line, with the signs escaped that would end it or begin something else."""
-    return re.sub(r"([\\\[\]<])", r"\\\1", " ".join(plain_lines(text).split()))
-
-
-def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
-    """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
-
-    "list" gives titles and addresses, a line for what has both in common ("- [1] [3] Nodes (nodes.md)"); "files" also
-    the source file, "scores" an address and its score a line.
-    """
-    cited = list(citations)
-    if not cited or form == "none":
-        return ""
-    if form == "scores":
-        return scores_footer((c.marker, c.url, c.score) for c in cited)
-    lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
-    for c in cited:
-        name = label(c.breadcrumb or c.title)
-        if form == "files" and c.source_file_path and c.url.partition("#")[0] != c.source_file_path:
-            name += f", {label(c.source_file_path)}"
-        place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
-        lines.setdefault(f"{name}{place}", []).append(f"[{c.marker}]")
-    return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
-
-
-def unconfirmed_answer(passages: Iterable[Passage]) -> str:
-    """What stands in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
-    places = [(label(one.breadcrumb or one.title or f"Passage {one.number}"), one.link) for one in passages][:CLOSEST]
-    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in places]
-    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
-
-
-def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
-    """The footer with scores, from (number, address, score), in the lines of the design; see decision 148."""
-    lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
-    return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""
+    return len(before) + bool(place.after) >= min(most, 2) and place.after in ("", own.after)

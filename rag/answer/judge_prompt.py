@@ -5,7 +5,7 @@
     90c3d5 [2] Velmora replaced Tarquist in version 61.7.
     <<<end 3f9c2a>>>
 
-stands below the passages, and the model replies with a line for each, such as `b41e07 yes`. Ids are drawn at random for
+follows the passages, and the model replies with a line for each, such as `b41e07 yes`. Ids are drawn at random for
 each call, so neither a passage nor a sentence can contain a verdict on another sentence. Two of the sentences are
 controls: one that is invented, and one that a passage states word for word. A model that was told by a passage to say
 "yes" to everything, and a model that is too small for the task, err on a control, and then none of the verdicts counts.
@@ -67,7 +67,7 @@ class JudgePrompt:
     def __init__(self, claims: Sequence[Claim], passages: Mapping[int, Passage], boundary: str) -> None:
         cited = sorted({number for claim in claims for number in claim.numbers})
         shown = [passages[number] for number in cited]
-        controls = [(Claim(_invented(), claims[0].numbers), False), *((one, True) for one in _quoted(shown))]
+        controls = [(Claim(_invented(), claims[0].numbers), False), *((quoted, True) for quoted in _quoted(shown))]
         ids = _ids(len(claims) + len(controls))
         lines = list(zip(ids, claims, strict=False))
         self._places = {id_: place for place, (id_, _) in enumerate(lines)}
@@ -123,9 +123,9 @@ def _ids(count: int) -> list[str]:
 
 
 def _invented() -> str:
-    """A statement that stands in no book: its names and numbers are drawn at random."""
-    one, other = ("".join(map(_random.choice, _INVENTED)).capitalize() for _ in range(2))
-    return f"{one} replaced {other} in version {_random.randrange(40, 99)}.{_random.randrange(1, 9)}."
+    """A statement of no book: its names and numbers are drawn at random."""
+    first, second = ("".join(map(_random.choice, _INVENTED)).capitalize() for _ in range(2))
+    return f"{first} replaced {second} in version {_random.randrange(40, 99)}.{_random.randrange(1, 9)}."
 
 
 def _quoted(passages: Sequence[Passage]) -> list[Claim]:

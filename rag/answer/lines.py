@@ -35,8 +35,8 @@ class AnswerLine:
 
     `prefix` is the list sign or quotation mark before the text, `gap` the white space before that. `block` numbers
     paragraphs, items and the like; `run` numbers whole lists, tables and paragraphs. `level` is a heading's.
-    `announces` is the number of items that a lead-in says will follow, 0 for none. A `frame` states nothing and stands
-    or falls with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
+    `announces` is the number of items that a lead-in says will follow, 0 for none. A `frame` states nothing and is
+    shown with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
     has a citation by which no passage is meant. `standing` is None until the line was checked; `reasons` say why it is
     not supported. `waits` says that a second judge is still to be heard, and `under` which line introduces this one.
     """
@@ -147,7 +147,7 @@ class LineParser:
         self._cutter = PieceSplitter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
-        self._gap = ""  # white space behind the last piece
+        self._gap = ""  # white space after the last piece
         self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
         self._in_list = False  # whether the last block is an item
         self.cut = False
@@ -159,7 +159,7 @@ class LineParser:
 
     @property
     def paused(self) -> bool:
-        """Whether a paragraph has ended behind the last line."""
+        """Whether a paragraph has ended after the last line."""
         return self._gap.count("\n") > 1
 
     def close(self, *, cut: bool = False) -> Iterator[AnswerLine]:

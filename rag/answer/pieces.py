@@ -12,7 +12,7 @@ from rag.text.sentences import ends_sentence, is_plain_stop
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
 # Where inline code begins or ends, and where a piece may end: white space after a sentence or line, full stops that no
-# white space follows (Chinese, Japanese), and a marker with a letter right behind it or behind its full stop. The
+# white space follows (Chinese, Japanese), and a marker with a letter right after it or after its full stop. The
 # leading character class lets the engine skip everything else.
 _EVENT: Final = re.compile(
     r"[` \t\n。！？.!?…\]】](?:(?<=`)(?<!``)`*+(?=[^`])"
@@ -31,10 +31,10 @@ _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,1
 # With a colon it begins a footnote; with a dash a range, [1]-[3].
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
 _MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
-# A bold label with a full stop, "1. **Pump.**", which belongs to the sentence behind it.
+# A bold label with a full stop, "1. **Pump.**", which belongs to the sentence after it.
 _LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n]{1,60}\.\*\*[ \t]*")
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
-_NEXT: Final = 40  # code points in which the first letter of a sentence stands
+_NEXT: Final = 40  # code points in which the first letter of a sentence is
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
 _BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
 _STOPS: Final = ".!?…"
@@ -60,7 +60,7 @@ class PieceSplitter:
     A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text
     whether it may end within a link or a citation in words, where no piece ends.
 
-    >>> PieceCutter().feed("A node runs. It is a pro")
+    >>> PieceSplitter().feed("A node runs. It is a pro")
     [TextPiece(text='A node runs. ', kind='text')]
     """
 
@@ -192,7 +192,7 @@ class PieceSplitter:
 
 
 def _marker_follows(text: str, at: int) -> bool | None:
-    """Whether markers stand at `at`; None while that depends on text that has not arrived."""
+    """Whether there are markers at `at`; None while that depends on text that has not arrived."""
     if text[at] not in "[【":
         return False
     found = _MARKERS.match(text, at)

@@ -11,15 +11,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rag.answer.cited_passage import ATTRIBUTE, CitedPassage
+from rag.answer.lines import AnswerLine
 from rag.text.english.phrases import ATTRIBUTED, NEEDS_OBJECT, REFERS, SEE
 from rag.text.markup import MarkedText, Segment, as_written, parse, safe_address, same_address, written_addresses
 from rag.text.sentences import code_spans
+from rag.types import Grounding
 
 _BETWEEN: Final = " \t.,;:|*_"
-_HOLE: Final = "\x00"  # stands for something removed; no visible text has this character
-_TAG: Final = "\x01"  # stands for a removed tag, which separates no words
-_AGAIN: Final = "\x02"  # stands for a repeated marker
-_BREAK: Final = "\x03"  # stands for a removed tag of a block, which separates words
+_HOLE: Final = "\x00"  # in place of something removed; no visible text has this character
+_TAG: Final = "\x01"  # in place of a removed tag, which separates no words
+_AGAIN: Final = "\x02"  # in place of a repeated marker
+_BREAK: Final = "\x03"  # in place of a removed tag of a block, which separates words
 _BLOCK_TAG: Final = re.compile(
     r"</?(?:article|blockquote|br|caption|center|dd|details|div|dl|dt|figcaption|figure|footer|h[1-6]|header|hr|li|main|nav|ol|"
     r"option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
@@ -51,19 +53,33 @@ _OPENS_TAG: Final = re.compile(r"<(?:[/!?]?[A-Za-z]|!--)")
 
 
 class Sanitizer:
-    """Makes text fit to be shown. It knows the passages of one turn by number."""
+    """Makes text fit to be shown. It knows the passages of one turn by number.
 
-    def __init__(self, sources: Mapping[int, CitedPassage]) -> None:
+    `links` counts the addresses that it took out of lines, `counts` the markers that name no passage.
+    """
+
+    def __init__(self, sources: Mapping[int, CitedPassage], counts: Grounding) -> None:
         self._sources = sources
+        self._counts = counts
+        self.links = 0
 
     def numbers(self, text: MarkedText) -> tuple[int, ...]:
         """The passages of this turn that the text names, in order, each once."""
-        return tuple(dict.fromkeys(n for one in _flat(text.segments) for n in one.numbers if n in self._sources))
+        found = dict.fromkeys(number for segment in _flat(text.segments) for number in segment.numbers)
+        return tuple(number for number in found if number in self._sources)
+
+    def clean(self, line: AnswerLine, cited: Iterable[int] = ()) -> Sanitized:
+        """Make a line fit to be shown, and count what is taken out of it."""
+        sanitized = self.sanitize(line.marked, cited)
+        self._counts.unknown_markers += sanitized.unknown
+        self.links += sanitized.links
+        line.marked = sanitized.plain
+        return sanitized
 
     def sanitize(self, text: MarkedText, cited: Iterable[int] = ()) -> Sanitized:
         """The text as it may be shown. It cites what it names itself; `cited` may lend it their addresses.
 
-        >>> Composer({}).compose(MarkedText("A node <b>runs (Source 9).")).plain.text
+        >>> Sanitizer({}, Grounding()).sanitize(MarkedText("A node <b>runs (Source 9).")).plain.text
         'A node runs.'
         """
         allowed = self.allowed({*self.numbers(text), *cited})
@@ -82,32 +98,33 @@ class Sanitizer:
         return first
 
     def bare(self, plain: MarkedText) -> str:
-        """What a composed text claims: without its markers, and without "According to [1]," before it."""
+        """What a clean text claims: without its markers, and without "According to [1]," before it."""
         return SEE.sub("", _without_lead(plain).bare).strip()
 
     def clauses(self, plain: MarkedText) -> list[tuple[str, list[int]]]:
-        """The parts of a composed text with the markers that end each; empty where fewer than two parts have markers.
+        """The parts of a clean text with the markers that end each; empty where fewer than two parts have markers.
 
-        >>> Composer({}).clauses(MarkedText("A node runs [1], and a topic carries messages [2]."))
+        >>> Sanitizer({}, Grounding()).clauses(MarkedText("A node runs [1], and a topic carries messages [2]."))
         [('A node runs', [1]), ('and a topic carries messages', [2])]
         """
         parts: list[tuple[str, list[int]]] = []
         words = ""
-        for one in _without_lead(plain).segments:
-            if one.kind != "marker":
-                words += one.raw
+        for segment in _without_lead(plain).segments:
+            if segment.kind != "marker":
+                words += segment.raw
             elif words.strip(_BETWEEN) or not parts:
-                parts.append((words.strip(_BETWEEN), list(one.numbers)))
+                parts.append((words.strip(_BETWEEN), list(segment.numbers)))
                 words = ""
             else:
-                parts[-1][1].extend(one.numbers)
+                parts[-1][1].extend(segment.numbers)
         if words.strip(_BETWEEN):  # the last marker covers what follows it
             parts.append((words.strip(_BETWEEN), parts[-1][1] if parts else []))
         return [(as_written(words), numbers) for words, numbers in parts] if len(parts) > 1 else []
 
     def only(self, plain: MarkedText, kept: Collection[int]) -> MarkedText:
-        """A composed text without the markers of other passages than those kept."""
-        parts = [_HOLE if one.kind == "marker" and one.numbers[0] not in kept else one.raw for one in plain.segments]
+        """A clean text without the markers of other passages than those kept."""
+        lost = [segment.kind == "marker" and segment.numbers[0] not in kept for segment in plain.segments]
+        parts = [_HOLE if is_lost else segment.raw for segment, is_lost in zip(plain.segments, lost, strict=True)]
         return plain.changed(_HELD.sub("", _LISTED.sub("", "".join(parts))))
 
     def allowed(self, cited: Iterable[int]) -> AllowedAddresses:
@@ -124,12 +141,12 @@ class AllowedAddresses:
 
     def __init__(self, cited: Sequence[CitedPassage], turn: Iterable[CitedPassage]) -> None:
         self.cited = cited
-        found = (one.addresses for one in cited) if cited else (one.dotted_names for one in turn)
+        found = (source.addresses for source in cited) if cited else (source.dotted_names for source in turn)
         self._addresses = frozenset[str]().union(*found)
 
     def __contains__(self, url: str) -> bool:
         words = re.findall(r"\w+", url.casefold()) if ATTRIBUTE.fullmatch(url) else ()
-        of_words = words and all(any(word in one.plain_words for one in self.cited) for word in words)
+        of_words = words and all(any(word in source.plain_words for source in self.cited) for word in words)
         return same_address(url) in self._addresses or bool(of_words)
 
     def strange(self, text: str) -> list[str]:
@@ -152,7 +169,7 @@ class Sanitized:
         self.plain = MarkedText("")
         self.shown: list[tuple[int, ...]] = []
         self.holes: list[str] = []
-        self._group: set[int] = set()  # the markers that stand before this place, next to one another
+        self._group: set[int] = set()  # the markers right before this place
         self.unknown = self.links = 0
         self.stump = False
 
@@ -175,12 +192,12 @@ class Sanitized:
             case "link":
                 return self._link(segment)
             case "tag":
-                if self._stands(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw):
+                if self._is_written(segment.raw) and _KEPT_TAGS.fullmatch(segment.raw):
                     return self._text(segment.raw)
                 self.links += len(self._allowed.strange(segment.raw))
                 return _BREAK if _BLOCK_TAG.match(segment.raw) else _TAG
             case "strange" | "author":
-                is_the_book_s = self._stands(segment.raw)
+                is_the_book_s = self._is_written(segment.raw)
                 self.unknown += not is_the_book_s
                 return segment.raw if is_the_book_s else _HOLE
             case "void":
@@ -209,7 +226,7 @@ class Sanitized:
         return "".join(f"[{n}]" for n in new) or (_AGAIN if known else _HOLE)
 
     def _link(self, segment: Segment) -> str:
-        if not segment.url:  # words with a marker behind them
+        if not segment.url:  # words with a marker after them
             return f"{self._nested(segment.words)} "
         if segment.url in self._allowed:
             if not segment.words:
@@ -224,7 +241,7 @@ class Sanitized:
     def _nested(self, words: str) -> str:
         return "".join(map(self._one, parse(words))) if words else ""
 
-    def _stands(self, raw: str) -> bool:
+    def _is_written(self, raw: str) -> bool:
         return any(raw in source.text for source in self._allowed.cited)
 
 
@@ -243,24 +260,25 @@ def _without_open_tag(text: str) -> str:
 
 
 def _without_lead(plain: MarkedText) -> MarkedText:
-    """A composed text without "According to [1]," before it."""
+    """A clean text without "According to [1]," before it."""
     return plain.changed(ATTRIBUTED.sub(lambda match: match["lead"], plain.text))
 
 
 def _flat(segments: Sequence[Segment]) -> list[Segment]:
     """The segments, each link preceded by the segments of its words that are no plain text."""
     found: list[Segment] = []
-    for one in segments:
-        if one.kind == "link" and one.words:
-            found += [inner for inner in _flat(parse(one.words)) if inner.kind != "text"]
-        found.append(one)
+    for segment in segments:
+        if segment.kind == "link" and segment.words:
+            found += [inner for inner in _flat(parse(segment.words)) if inner.kind != "text"]
+        found.append(segment)
     return found
 
 
 def _is_settled(plain: MarkedText, shown: Sequence[tuple[int, ...]], allowed: AllowedAddresses) -> bool:
     """Whether a reader finds the markers that are meant, nothing that looks like another, and no foreign address."""
     found = _flat(plain.segments)
-    if [one.numbers for one in found if one.kind == "marker"] != list(shown):
+    if [segment.numbers for segment in found if segment.kind == "marker"] != list(shown):
         return False
-    looks = any(one.kind == "text" and _LOOKS.search(one.raw) for one in found)
-    return not looks and all(one.url in allowed for one in found if one.url) and not allowed.strange(plain.text)
+    looks = any(segment.kind == "text" and _LOOKS.search(segment.raw) for segment in found)
+    foreign = any(segment.url not in allowed for segment in found if segment.url)
+    return not (looks or foreign or allowed.strange(plain.text))

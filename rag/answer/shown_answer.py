@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rag.answer.citations import make_citation, sources_footer
-from rag.answer.cited_passage import best_quote
+from rag.answer.cited_passage import best_quote, clip
 from rag.answer.lines import AnswerLine, with_sign
-from rag.text.english.speech_acts import is_yes_or_no
-from rag.text.markup import MarkedText, Segment, as_written
-from rag.types import UNCONFIRMED_MARK, Citation, CitationStyle, Footer, Grounding, GroundingMode, Passage, Quote
+from rag.text.markup import MarkedText, Segment, as_written, plain_address, plain_lines
+from rag.types import (
+    CLOSEST,
+    UNCONFIRMED_MARK,
+    Citation,
+    CitationStyle,
+    Footer,
+    Grounding,
+    GroundingMode,
+    Passage,
+    Quote,
+)
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, a row or a lead-in
-_HIDDEN: Final[dict[GroundingMode, tuple[str, ...]]] = {
-    "strict": ("contradicted",),
-    "exact": ("contradicted", "unconfirmed"),
-}
 _EMPTY_ROW: Final = re.compile(r"[\s|]+")
 _NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
 # Why sentences were removed.
@@ -28,121 +31,7 @@ _REMOVED_IN: Final[dict[GroundingMode, str]] = {
     "exact": "the cited passages do not say so in these or nearly these words.",
 }
 _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
-
-
-class PendingLines:
-    """A queue of `lines`. Their standing, the mode and the lines below decide which are shown."""
-
-    def __init__(self, mode: GroundingMode) -> None:
-        self._hidden = _HIDDEN.get(mode, ())
-        self.lines: deque[AnswerLine] = deque()
-        self._block = 0  # of the last line that is shown
-        self._denied = False  # whether a line before said that the book has no answer
-        self._quotes: dict[int, Quote] = {}  # of the lines of that block
-
-    @property
-    def open_lines(self) -> list[AnswerLine]:
-        """The lines that are still to be checked, all of the last block."""
-        return [line for line in self.lines if line.is_open]
-
-    def settled(self, *, shown: bool, last: bool = False) -> Iterator[tuple[AnswerLine, bool]]:
-        """Remove the lines before the first undecided one from the queue; yield each with whether it is shown. With
-        `last`, decide all.
-
-        `shown` says that a part of the answer is shown already.
-        """
-        while self.lines:
-            goes = self._goes(shown=shown, last=last)
-            if goes is None and not last:
-                return
-            line = self.lines.popleft()
-            if goes:
-                shown = True
-                self._quotes = line.quotes | (self._quotes if line.block == self._block else {})
-                self._block = line.block
-            yield line, bool(goes)
-
-    def _goes(self, *, shown: bool, last: bool) -> bool | None:
-        """Whether the first line is shown; None while that is not known."""
-        line = self.lines[0]
-        if line.is_open or line.waits:
-            return None
-        leads = line.kind == "lead" and line.standing == "unconfirmed"  # a claim of its own that nothing confirms
-        following = list(self.lines)[1:] if line.frame or leads else []
-        if line.kind == "markers":
-            return self._below(line)
-        if not line.frame:
-            if leads and self._hidden == _HIDDEN["strict"]:
-                return self._by_what_follows(line, following)
-            return line.standing not in self._hidden
-        self._denied = self._denied or line.refusal
-        if self._hidden and line.refusal:
-            return False
-        if not self._hidden:  # a denial and what is polite beside it are no answer; with an answer, nothing goes
-            alone = self._denied or is_yes_or_no(line.text)
-            if (
-                line.kind == "lead"
-                and not last
-                and (not following or (following[0].kind == "code" and following[0].is_open))
-            ):
-                return None  # it may be given the marker of the code
-            return not alone or shown or any(not one.frame for one in following) or None
-        if line.kind not in ("heading", "lead", "row"):
-            return any(map(self._stands, following)) or (shown and line.kind != "rule") or None
-        goes = self._by_what_follows(line, following)
-        return None if goes and line.announces and not self._counted(line, following, last=last) else goes
-
-    def _below(self, markers: AnswerLine) -> bool:
-        """Markers below a block stand for the passages that say one of its shown lines."""
-        quotes = self._quotes if markers.block == self._block else {}
-        markers.quotes = {n: quotes[n] for one in markers.marked.segments for n in one.numbers if n in quotes}
-        markers.marked = markers.marked.changed("".join(f"[{n}]" for n in markers.quotes))
-        return bool(markers.quotes)
-
-    def _stands(self, line: AnswerLine) -> bool:
-        """Whether the line is a statement that is shown for good."""
-        return not (line.frame or line.is_open or line.waits or line.standing in self._hidden)
-
-    def _by_what_follows(self, frame: AnswerLine, following: Iterable[AnswerLine]) -> bool | None:
-        """A heading, lead or head of a table is shown with the first statement under it.
-
-        What stands under a lead below it counts too: "Follow these steps:", "1. Build it:" and then the command.
-        """
-        above = [frame]
-        for line in following:
-            while above and not _is_under(above[-1], line):
-                above.pop()
-            if not above or line.waits or self._stands(line):
-                return None if above and line.waits else bool(above)
-            if line.frame and line.kind == "lead":
-                above.append(line)
-        return None
-
-    def _counted(self, lead: AnswerLine, following: Sequence[AnswerLine], *, last: bool) -> bool:
-        """Whether the list under a lead-in that announces a number of items is complete; compares the two then."""
-        items = [one for one in following if one.in_list and one.run in (lead.run, lead.run + 1)]
-        ended = last or any(one.run > lead.run + bool(items) or one.kind == "heading" for one in following)
-        if not ended or any(one.is_open for one in items):
-            return False
-        least = min((one.indent for one in items), default=0)
-        count = len({one.block for one in items if one.indent == least})
-        if count not in (0, lead.announces):
-            lead.standing = "unconfirmed"
-            lead.reasons = (f"number: {lead.announces} are announced, and {count} follow",)
-        lead.announces = 0
-        return True
-
-
-def _is_under(frame: AnswerLine, line: AnswerLine) -> bool:
-    """Whether a line belongs to a heading, or to a lead, which introduces the next list, table, code or paragraph."""
-    if frame.kind == "heading":
-        return line.kind != "heading" or line.level > frame.level
-    if line.kind == "heading" or line.run > frame.run + (frame.kind == "lead"):
-        return False
-    if line.kind == "code" and line.run > frame.run:  # a step may have its command at the margin
-        return True
-    beside = line.in_list or line.run != frame.run
-    return not (frame.in_list and beside and line.indent <= frame.indent)
+UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 
 
 class ShownAnswer:
@@ -180,7 +69,7 @@ class ShownAnswer:
                 self.citations[number] = make_citation(passage, quote, self._style)
             elif quote != Quote.of(citation) and quote not in citation.occurrences:
                 citation.occurrences.append(quote)
-        if flagged:  # behind its text, below a block of code, inside the last cell of a row
+        if flagged:  # after its text, below a block of code, inside the last cell of a row
             below = f"{line.text}\n{UNCONFIRMED_MARK}"
             beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
             line.marked = MarkedText(below if line.kind == "code" else beside)
@@ -188,7 +77,7 @@ class ShownAnswer:
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         if line.kind == "markers" and "\n" in gap and self._style in ("numbered", "title"):
             segments = [Segment("text", "Sources: " if len(numbers) > 1 else "Source: "), *segments]
-        texts = self._rendered(segments), "".join(one.raw for one in segments)
+        texts = self._rendered(segments), "".join(segment.raw for segment in segments)
         if not self.content or lead[-1:].isspace():  # what was taken out of its beginning left a blank
             texts = texts[0].lstrip(), texts[1].lstrip()
         self.add(lead + as_written(texts[0]), lead + as_written(texts[1]))
@@ -210,15 +99,17 @@ class ShownAnswer:
 
     def _tell_missing(self, line: AnswerLine | None) -> None:
         """Add a note where an item, a row or a lead-in of a shown list or table was left out. `line` is shown next."""
-        for one in self._missing:
-            is_row = one.kind == "row"
-            above = one.kind == "code" or (self._run == one.run and (is_row or one.in_list))
-            below = line is not None and line.run - one.run in (0, one.kind == "lead") and (is_row or line.in_list)
-            if (above or below) and (is_row or line is None or line.block != one.block):
-                cells = " |" * one.text.rstrip().removesuffix("|").count("|")
-                text = f"{one.gap if self.content else ''}{one.prefix}{f'| {LEFT_OUT}{cells}' if is_row else LEFT_OUT}"
+        for missing in self._missing:
+            is_row = missing.kind == "row"
+            above = missing.kind == "code" or (self._run == missing.run and (is_row or missing.in_list))
+            near = line is not None and line.run - missing.run in (0, missing.kind == "lead")
+            below = near and (is_row or (line is not None and line.in_list))
+            if (above or below) and (is_row or line is None or line.block != missing.block):
+                cells = " |" * missing.text.rstrip().removesuffix("|").count("|")
+                note = f"| {LEFT_OUT}{cells}" if is_row else LEFT_OUT
+                text = f"{missing.gap if self.content else ''}{missing.prefix}{note}"
                 self.add(text, text)
-                self._run, self._gap = one.run, ""
+                self._run, self._gap = missing.run, ""
         self._missing = []
 
     def put_footer(self, footer: Footer) -> None:
@@ -234,16 +125,16 @@ class ShownAnswer:
     def _rendered(self, segments: Sequence[Segment]) -> str:
         """The text of the segments, with its markers in the style of the answer."""
         if self._style == "numbered":
-            return "".join(one.raw for one in segments)
+            return "".join(segment.raw for segment in segments)
         text, between = "", ""
         group: list[str] = []  # adjacent citations: several passages of a page may look the same
-        for one in segments:
-            if one.kind != "marker":
-                between += one.raw
+        for segment in segments:
+            if segment.kind != "marker":
+                between += segment.raw
                 continue
             if between.strip(" \t,;"):
                 group = []
-            for citation in [self.citations[n].formatted for n in one.numbers]:
+            for citation in [self.citations[n].formatted for n in segment.numbers]:
                 if citation not in group:
                     apart = " " if self._style == "chapter" and group and not between else between
                     text, between = text + apart + citation, ""
@@ -252,9 +143,9 @@ class ShownAnswer:
         return text + between
 
 
-def wider(one: str, other: str) -> str:
+def wider(first: str, second: str) -> str:
     """The gap of two with more line breaks; of equals the second, whose indentation begins the line."""
-    return max(other, one, key=lambda gap: gap.count("\n"))
+    return max(second, first, key=lambda gap: gap.count("\n"))
 
 
 def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, refused: bool) -> Iterator[str]:
@@ -264,9 +155,9 @@ def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, re
     if not refused:
         yield from _told(counts.removed, "sentence", _REMOVED_IN.get(counts.mode, _REMOVED))
     marked = {"strict": ("unconfirmed",), "flag": ("unconfirmed", "contradicted")}.get(counts.mode, ())
-    if any(one.standing in marked and one.text for one in counts.checked) and not refused:
+    if any(sentence.standing in marked and sentence.text for sentence in counts.checked) and not refused:
         yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
-    foreign = sum(any(reason.startswith("language:") for reason in one.reasons) for one in counts.checked)
+    foreign = sum(any(reason.startswith("language:") for reason in sentence.reasons) for sentence in counts.checked)
     if foreign and counts.mode != "off":
         yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
     if denies_answer and not refused:
@@ -279,6 +170,71 @@ def _told(count: int, noun: str, why: str) -> Iterator[str]:
     if count == 1:
         yield f"1 {noun} was taken out: {why}"
     elif count:
-        for one, several in _OF_SEVERAL:
-            why = why.replace(one, several)
+        for singular, plural in _OF_SEVERAL:
+            why = why.replace(singular, plural)
         yield f"{count:,} {noun}s were taken out: {why}"
+
+
+def make_citation(passage: Passage, quote: Quote, style: CitationStyle) -> Citation:
+    """The record of a passage that was cited for `quote`."""
+    same = passage.model_dump(include=Citation.model_fields.keys() - {"url"})
+    return Citation(
+        **same,
+        **quote.model_dump(),
+        marker=passage.number,
+        url=passage.link,
+        confidence_score=passage.score,
+        text_preview=clip(passage.text, 0, len(passage.text)).quote,
+        formatted=format_citation(passage, style),
+    )
+
+
+def format_citation(passage: Passage, style: CitationStyle) -> str:
+    """A citation in the profile's style, in Markdown."""
+    title, heading, link = label(passage.title), label(passage.heading), plain_address(passage.link)
+    if style == "source":
+        return f"[Source: {title}]({link})"
+    if style == "title":
+        return f"[{title} - {heading}]({link})" if heading else f"[{title}]({link})"
+    if style == "chapter":
+        return f"(from {', '.join(dict.fromkeys(filter(None, (title, heading))))})"
+    return f"[{passage.number}]"
+
+
+def label(text: str) -> str:
+    """A title on one line, with the signs escaped that would end it or begin something else."""
+    return re.sub(r"([\\\[\]<])", r"\\\1", " ".join(plain_lines(text).split()))
+
+
+def sources_footer(citations: Iterable[Citation], form: Footer = "list") -> str:
+    """The list of what was cited, below a rule; empty when nothing was, or the form is "none".
+
+    "list" gives titles and addresses, a line for what has both in common ("- [1] [3] Nodes (nodes.md)"); "files" also
+    the source file, "scores" an address and its score a line.
+    """
+    cited = list(citations)
+    if not cited or form == "none":
+        return ""
+    if form == "scores":
+        return scores_footer((c.marker, c.url, c.score) for c in cited)
+    lines: dict[str, list[str]] = {}  # passages of one section look the same; they share a line
+    for c in cited:
+        name = label(c.breadcrumb or c.title)
+        if form == "files" and c.source_file_path and c.url.partition("#")[0] != c.source_file_path:
+            name += f", {label(c.source_file_path)}"
+        place = f" ({plain_address(c.url)})" if c.url else ""  # a retriever's document may have none
+        lines.setdefault(f"{name}{place}", []).append(f"[{c.marker}]")
+    return "\n\n---\n**Sources:**\n" + "\n".join(f"- {' '.join(markers)} {line}" for line, markers in lines.items())
+
+
+def unconfirmed_answer(passages: Iterable[Passage]) -> str:
+    """The text in place of an answer of which nothing could be shown: a sentence, and the closest passages."""
+    names = [(label(p.breadcrumb or p.title or f"Passage {p.number}"), p.link) for p in passages][:CLOSEST]
+    closest = [f"- {name} ({link})" if link else f"- {name}" for name, link in names]
+    return "\n".join([UNCONFIRMED, "", "Closest passages:", *closest] if closest else [UNCONFIRMED])
+
+
+def scores_footer(sources: Iterable[tuple[int, str, float]]) -> str:
+    """The footer with scores, from (number, address, score), in the lines of the design; see decision 148."""
+    lines = [f"[{number}] {plain_address(url)} (score: {score:.2f})" for number, url, score in sources]
+    return "\n\n---\n" + "\n".join(["**Sources:**", *lines]) if lines else ""

@@ -56,7 +56,7 @@ class TextLine:
     @cached_property
     def readings(self) -> tuple[Quantity, ...]:
         """The quantities, and the two that each may be instead."""
-        return tuple(reading for one in self.quantities for reading in (one, *one.parts))
+        return tuple(reading for quantity in self.quantities for reading in (quantity, *quantity.parts))
 
     @cached_property
     def places(self) -> dict[str, tuple[int, ...]]:
@@ -96,16 +96,16 @@ class TextLine:
     @cached_property
     def telling(self) -> dict[str, str]:
         """The words that say what it is about, by key: neither function words nor words of every question."""
-        return {one.key: one.word for one in self.tokens if one.content and one.word not in STOP_WORDS}
+        return {token.key: token.word for token in self.tokens if token.content and token.word not in STOP_WORDS}
 
     @cached_property
     def counted(self) -> frozenset[int]:
         """The indices of the tokens of quantities, units included."""
-        return frozenset(index for one in self.quantities for index in range(one.first, one.last + 1))
+        return frozenset(index for quantity in self.quantities for index in range(quantity.first, quantity.last + 1))
 
 
 class AnalyzedText:
-    """A passage, what stands above it, or a sentence of the answer. Each form of it is made once."""
+    """A passage, its titles, or a sentence of the answer. Each form of it is made once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -132,7 +132,7 @@ class AnalyzedText:
     def spaced(self) -> str:
         """The text on one line; if signs of it are escaped, on a second line as a reader sees it."""
         shown = _ESCAPED.sub(lambda found: found["sign"] or found[0], self.text)
-        return "\n".join(" ".join(one.split()) for one in dict.fromkeys([self.text, shown]))
+        return "\n".join(" ".join(form.split()) for form in dict.fromkeys([self.text, shown]))
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -198,11 +198,11 @@ def _title_end(text: str) -> int:
 
 
 def _days(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    """The keys of all words for a set of days, with the place of each that stands for it: "Monday to Friday"."""
+    """The keys of all words for a set of days, each with its place: those of "weekday" at "Monday to Friday"."""
     words = [token.word for token in tokens]
     for at in (at for at, word in enumerate(words) if word in BEGIN_SETS_OF_DAYS):
         found = (SETS_OF_DAYS.get(tuple(words[at : at + length])) for length in (1, 2, 3))
-        yield from ((at, key_of(word)) for one in found for word in one or ())
+        yield from ((at, key_of(word)) for days in found for word in days or ())
 
 
 def scopes(tokens: Sequence[Token]) -> frozenset[int]:
@@ -216,7 +216,7 @@ def scopes(tokens: Sequence[Token]) -> frozenset[int]:
     found: set[int] = set()
     for cue in cues(tokens):
         clause = islice(enumerate(tokens), cue + 1, cue + 1 + REACH)
-        reach = [at for at, _ in takewhile(lambda one: not (one[1].breaks or one[1].word in _ENDS), clause)]
+        reach = [at for at, _ in takewhile(lambda place: not (place[1].breaks or place[1].word in _ENDS), clause)]
         wholes = [index for index in reach if tokens[index].word in WHOLES]
         found.symmetric_difference_update(wholes[:1] or _contents(tokens, reach))
     return frozenset(found)
@@ -228,7 +228,7 @@ def cues(tokens: Sequence[Token]) -> list[int]:
     for index, token in enumerate(tokens):
         if token.word in CUES:
             after = tokens[index + 1].word if index + 1 < len(tokens) else ""
-            option = [one.word for one in tokens[max(0, index - 2) : index]] == ["-", "-"]
+            option = [token.word for token in tokens[max(0, index - 2) : index]] == ["-", "-"]
             if not option and after not in DENYING_NOTHING.get(token.word, ()):
                 found.append(index)
     return found

@@ -75,7 +75,7 @@ _REACHED: Final = re.compile(
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
 _NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
-# Verbs behind a single word that is a subject: "Smith says". An imperative has no verb behind it.
+# Verbs after a single word that is a subject: "Smith says". An imperative has no verb after it.
 _VERBS: Final = re.compile(
     r"is|was|has|had|does|did|can|could|will|would|may|might|must|should|says|said|wrote|writes|argue[sd]|thinks|"
     r"believe[sd]|explained|claimed|told"
@@ -93,7 +93,7 @@ _WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 
 
 class Mentions:
-    """Looks up what sentences mention: in the `cited` texts, then `beside` them."""
+    """Looks up what sentences mention: in the `cited` texts, then in those `beside`, which are not cited."""
 
     def __init__(self, cited: Sequence[AnalyzedText], beside: Sequence[str]) -> None:
         self._cited = cited
@@ -106,7 +106,7 @@ class Mentions:
         [('contradicted', 'name: Zenoh is not in the passages')]
         """
         for name, (key, certain) in _names(sentence).items():
-            if all(one.keys.isdisjoint((key, key.removesuffix("s"))) for one in self._cited):
+            if all(text.keys.isdisjoint((key, key.removesuffix("s"))) for text in self._cited):
                 near = _has_name(self._all, name) or self._is_known_acronym(name)
                 yield missing_reason("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
@@ -117,23 +117,23 @@ class Mentions:
     def _strange_subject(self, sentence: AnalyzedText) -> str:
         """The word at the beginning, if the cited texts lack it and it is a name or the subject of a plain statement.
 
-        Its own capital says nothing there. It is a name if a text beside has it, and none in lower case. It is a
+        Its own capital says nothing there. It is a name if another text has it, and none in lower case. It is a
         subject before a common verb, or before one that has a subject in the texts too: "Spot weighs 89 kg".
         """
-        words = [one for one in sentence.whole.tokens if one.word[0].isalnum()][:2]
+        words = [token for token in sentence.whole.tokens if token.word[0].isalnum()][:2]
         if len(words) < 2:
             return ""
         first, second = words
         found = _NAME.fullmatch(sentence.text, first.start, first.end)
         word = found[1] if found else ""
         fits = first.capital and first.content and len(word) >= SHORTEST
-        if not fits or _has_name(self._cited, word) or any(first.key in one.keys for one in self._cited):
+        if not fits or _has_name(self._cited, word) or any(first.key in text.keys for text in self._cited):
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
-        is_name = any(word in one.words for one in self._all) and not any(forms & one.words for one in self._all)
+        is_name = any(word in text.words for text in self._all) and not any(forms & text.words for text in self._all)
         verb = re.escape(second.word) if second.word.endswith(("s", "ed")) else "(?!)"
         said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
-        is_verb = _VERBS.fullmatch(second.word) or any(said.search(one.text) for one in self._cited)
+        is_verb = _VERBS.fullmatch(second.word) or any(said.search(text.text) for text in self._cited)
         plural = first.word.endswith("s") and is_english(first.word[:-1])
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""
@@ -141,18 +141,18 @@ class Mentions:
     def _is_known_acronym(self, name: str) -> bool:
         """Whether it is an acronym of words that occur in a row, or one that is a word of the language."""
         letters = name.removesuffix("s")
-        spelt = letters.isupper() and any(one.spells_out(letters) for one in self._all)
+        spelt = letters.isupper() and any(text.spells_out(letters) for text in self._all)
         return spelt or (letters.isupper() and letters.casefold() in ACRONYMS)
 
     def _labels(self, sentence: AnalyzedText) -> Iterator[Reason]:
         """The same of words with a digit, other numerals, and single letters: ROS2, B12, Ⅻ, Vitamin C."""
         for label in _labels(sentence):
-            if not any(label.stands(one) for one in self._cited):
-                another = any(label.others.search(one.text) for one in self._cited)
+            if not any(label.is_in(text) for text in self._cited):
+                another = any(label.others.search(text.text) for text in self._cited)
                 runs = [plain_number(run) for run in DIGITS.findall(label.word)] or [label.word]
-                strange = any(not any(run in one.numbers | one.words for one in self._all) for run in runs)
+                strange = any(not any(run in text.numbers | text.words for text in self._all) for run in runs)
                 certain = strange and (another or label.is_rare)
-                near = not certain or any(label.stands(one) for one in self._all)
+                near = not certain or any(label.is_in(text) for text in self._all)
                 yield missing_reason("name", label.text, near=near)
 
     def code(self, sentence: str) -> Iterator[Reason]:
@@ -161,13 +161,13 @@ class Mentions:
             url = folded(address)
             forms = rf"(?<!\w)[_*]{{0,3}}{re.escape(url)}|(?<![\w.@-]){re.escape(_WEB.sub('', url))}"
             wanted = re.compile(rf"(?:{forms})[_*]{{0,3}}(?!\w)".replace("tel:", r"tel:\s?"))
-            if not any(wanted.search(one.folded) for one in self._cited):
-                near = any(wanted.search(one.folded) for one in self._all)
+            if not any(wanted.search(text.folded) for text in self._cited):
+                near = any(wanted.search(text.folded) for text in self._all)
                 yield missing_reason("address", address, near=near)
         for spaced in _SPACED.finditer(_SPAN.sub(" ", sentence)):
-            if not any(re.search(rf"(?<!\w){re.escape(spaced['end'])}\b", one.folded) for one in self._all):
+            if not any(re.search(rf"(?<!\w){re.escape(spaced['end'])}\b", text.folded) for text in self._all):
                 yield missing_reason("address", spaced[0], near=False)
-        for word in islice((one for one in code_words(sentence) if any(sign.isalnum() for sign in one)), MOST_CODE):
+        for word in islice((word for word in code_words(sentence) if any(sign.isalnum() for sign in word)), MOST_CODE):
             if not _holds(self._cited, word):
                 yield missing_reason("code", word, near=self._is_near(word))
         for found in _PACKAGE.finditer(_CODE.sub(" ", sentence)):
@@ -178,30 +178,32 @@ class Mentions:
                     yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
-        """Whether a code word, or each of the parts from which it may have been put together, stands beside."""
+        """Whether a code word, or each of the parts from which it may have been put together, is in any text."""
         parts = LETTERS.findall(word.casefold())
         named = any(len(part) >= SHORTEST for part in parts)
-        return (named and all(any(part in one.parts for one in self._all) for part in parts)) or _holds(self._all, word)
+        return (named and all(any(part in text.parts for text in self._all) for part in parts)) or _holds(
+            self._all, word
+        )
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
 
-        A line is contradicted if one of its words stands nowhere, unless it is a comment, or if an IP address or a
+        A line is contradicted if no text has one of its words, unless it is a comment, or if an IP address or a
         telephone number does.
         """
         lines = [" ".join(line.split()) for line in block.split("\n") if not _FENCE.fullmatch(line)]
-        held = "\n".join(one.spaced for one in self._cited)
+        held = "\n".join(text.spaced for text in self._cited)
         missing = (line for line in lines if line not in held and _PROMPT.sub("", line) not in held)
         for line in islice(missing, MOST_CODE):
             words = re.findall(r"[^\W\d_]\w+", line.casefold())
-            known = all(any(word in one.folded for one in self._all) for word in words)
-            held_all = all(any(one[0] in text.spaced for text in self._all) for one in _REACHED.finditer(line))
+            known = all(any(word in text.folded for text in self._all) for word in words)
+            held_all = all(any(span[0] in text.spaced for text in self._all) for span in _REACHED.finditer(line))
             yield missing_reason("code", line, near=held_all and (known or _COMMENT.match(line) is not None))
 
     def has_code(self, sentence: str, end: int) -> bool:
         """Whether a number that ends there is the end of a name that the cited texts have: "B-12" for B12."""
         code = _HYPHENED.search(sentence, 0, end)
-        return code is not None and any(_Label("", code[0]).stands(one) for one in self._cited)
+        return code is not None and any(_Label("", code[0]).is_in(text) for text in self._cited)
 
     def number(self, sentence: str, start: int, text: str, *, counted: bool) -> Reason:
         """The standing of a number at `sentence[start:]` that the cited texts do not count. In code it is a value.
@@ -209,23 +211,23 @@ class Mentions:
         A number in words is contradicted only if they count the same things otherwise (`counted`).
         """
         runs = [plain_number(run) for run in DIGITS.findall(text)]
-        missing = [run for run in runs if not any(run in one.numbers for one in self._cited)]
+        missing = [run for run in runs if not any(run in text.numbers for text in self._cited)]
         in_code = any(span.start() <= start < span.end() for span in _SPAN.finditer(sentence))
-        dated = any(one.start() <= start < one.end() and self._has_date(one) for one in _DATE.finditer(sentence))
+        dated = any(span.start() <= start < span.end() and self._has_date(span) for span in _DATE.finditer(sentence))
         near = missing[:1] != runs[:1] or in_code or dated or not (runs or counted)
-        beside = all(any(run in one.numbers for one in self._all) for run in missing)
+        beside = all(any(run in text.numbers for text in self._all) for run in missing)
         if not runs:
-            beside = any(text in one.folded for one in self._all)
+            beside = any(text in source.folded for source in self._all)
         return missing_reason("number", text, near=near or beside)
 
     def _has_date(self, date: re.Match[str]) -> bool:
         """Whether the cited texts have the year, and one of the numbers of which either may be the day: 3/5/2021."""
-        first, second, year = (any(plain_number(n) in one.numbers for one in self._cited) for n in date.groups())
+        first, second, year = (any(plain_number(n) in text.numbers for text in self._cited) for n in date.groups())
         return year and (first or second)
 
 
 class _Label:
-    """A word with a digit or another numeral, or the single letter behind its `kind`, as in "Vitamin C".
+    """A word with a digit or another numeral, or the single letter after its `kind`, as in "Vitamin C".
 
     `others` finds the same with another number or letter, or without one.
     """
@@ -236,8 +238,8 @@ class _Label:
         self._whole = re.compile(_WHOLE.format(r"[\s._-]?".join(map(re.escape, runs))))
         self._letter = re.compile(rf"(?<!\w){word}(?!\w)" if kind else "(?!)")
         letters = "|".join(run for run in runs if run.isalpha()) or "(?!)"
-        one = rf"{re.escape(kind)}[\s-][A-Z]\b" if kind else rf"(?<![^\W\d_])(?i:{letters})(?![^\W\d_])"
-        self.others = re.compile(one)
+        others = rf"{re.escape(kind)}[\s-][A-Z]\b" if kind else rf"(?<![^\W\d_])(?i:{letters})(?![^\W\d_])"
+        self.others = re.compile(others)
         value = numerals.ROMAN.get(word.casefold(), 0) if kind or len(word) > 1 else unicodedata.numeric(word, 0)
         self._key = f"#{value:g}"
 
@@ -248,7 +250,7 @@ class _Label:
         is_name = word[0].isalpha() and _IS_MIXED.match(word) is not None
         return is_name and word not in ACRONYMS and not is_common(word)
 
-    def stands(self, text: AnalyzedText) -> bool:
+    def is_in(self, text: AnalyzedText) -> bool:
         """Whether a text has it, with or without a space or hyphen between its parts; or its value."""
         found = self._whole.search(text.folded) or self._letter.search(text.text)
         return found is not None or (self._key != "#0" and self._key in text.keys)
@@ -275,7 +277,7 @@ def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
 
 def _has_name(texts: Sequence[AnalyzedText], name: str) -> bool:
     forms = (name.casefold(), name.casefold().removesuffix("s"))
-    return any(form in one.folded for one in texts for form in forms)
+    return any(form in text.folded for text in texts for form in forms)
 
 
 def _addresses(sentence: str) -> list[str]:
@@ -326,10 +328,10 @@ def _holds(texts: Sequence[AnalyzedText], word: str) -> bool:
     """Whether a text holds a code word, as written, or without arguments or closing mark, or without shell prompt."""
     plain = " ".join(word.split())
     forms = {plain, _CALL_OR_MARK.sub("", plain).strip(), _PROMPT.sub("", plain)} - {""}
-    return any(_stands(one.spaced, form) for one in texts for form in forms)
+    return any(_is_whole_word(form, text.spaced) for text in texts for form in forms)
 
 
-def _stands(text: str, word: str) -> bool:
+def _is_whole_word(word: str, text: str) -> bool:
     """Whether a text holds the word, and not inside a longer one. Underscores around a path are emphasis."""
     letter = r"[^\W_]" if "/" in word or "." in word else r"\w"
     before, behind = (letter if word[at].isalnum() else r"[^\W\w]" for at in (0, -1))

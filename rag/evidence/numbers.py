@@ -111,7 +111,7 @@ def _part_of(tokens: Sequence[Token], at: int) -> Quantity | None:
 def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
     """A fraction with a stroke and without spaces; dates and "24/7" are none."""
     three = tokens[at : at + 3]
-    if "".join(one.word for one in three[1:2]) != "/" or len(three) < 3 or three[2].start - three[0].end != 1:
+    if "".join(token.word for token in three[1:2]) != "/" or len(three) < 3 or three[2].start - three[0].end != 1:
         return None
     upper, lower = _small(three, 0), _small(three, 2)
     alone = "/" not in (_word(tokens, at - 1), _word(tokens, at + 3))
@@ -119,7 +119,7 @@ def _stroked(tokens: Sequence[Token], at: int) -> Fraction | None:
 
 
 def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
-    if found := _clock(tokens, at) or _part_of(tokens, at) or _equal_parts(tokens, at):
+    if found := _clock(tokens, at) or _part_of(tokens, at):
         return found
     read = _read(tokens, at)
     if read is None:
@@ -178,23 +178,17 @@ def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
     named = quarter is not None or (found and (found[2] or found[3])) or _word(tokens, last + 1) == "o'clock"
     last += _word(tokens, last + 1) == "o'clock"
     lengths = (size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS)
-    behind = next(lengths, 0)
+    after_hour = next(lengths, 0)
     if found and found[3]:
         half: bool | None = found[3] == "pm"
     else:
-        half = numerals.DAY_PARTS[_words(tokens, last + 1, behind)] if behind else None
-        last += behind
-    if not (hour or found) or hour > (23 if half is None else _HOURS) or not (named or behind):
+        half = numerals.DAY_PARTS[_words(tokens, last + 1, after_hour)] if after_hour else None
+        last += after_hour
+    if not (hour or found) or hour > (23 if half is None else _HOURS) or not (named or after_hour):
         return None
     hour = hour if half is None else hour % _HOURS + _HOURS * half
     hour, minute = divmod(60 * hour + minute, 60)
     return Quantity(at, last, f"{hour % 24}:{minute:02}", "", vague=False)
-
-
-def _equal_parts(tokens: Sequence[Token], at: int) -> Quantity | None:
-    """The ratio 1:1."""
-    is_ratio = _word(tokens, at) == "equal" and _word(tokens, at + 1) in numerals.EQUAL
-    return Quantity(at, at + 1, "1:1", "", vague=True) if is_ratio else None
 
 
 def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
@@ -209,7 +203,7 @@ def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
 
 
 def _per(tokens: Sequence[Token], last: int) -> tuple[str, int]:
-    """The unit behind "a", "per" or "/", or behind "times a", or of "daily", with its token; else ""."""
+    """The unit after "a", "per" or "/", or after "times a", or of "daily", with its token; else ""."""
     at = last + 1
     at += _word(tokens, at) in ("times", "-")
     if adverb := numerals.ADVERBS.get(_word(tokens, at)):
@@ -248,7 +242,7 @@ def _digits(token: Token, *, is_money: bool) -> _Number | None:
 def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     """A number in words, such as "twenty-five", "third", "half an", "a year and a half" or "twice" before "a day"."""
     word, next_word = _word(tokens, at), _word(tokens, at + 1)
-    behind = [_word(tokens, at + step) for step in (2, 3, 4)]
+    following = [_word(tokens, at + step) for step in (2, 3, 4)]
     if found := _one(tokens, at):
         return found
     if word in numerals.ORDINALS:
@@ -256,7 +250,7 @@ def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
             return Fraction(1, numerals.PARTS[word]), 1, "part", True
         return Fraction(numerals.ORDINALS[word]), 1, _ORDINAL, word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
-        of_a = 2 * (next_word == "of" and behind[0] in ("a", "an"))
+        of_a = 2 * (next_word == "of" and following[0] in ("a", "an"))
         return numerals.FRACTIONS[word], 1 + (of_a or next_word in ("a", "an")), "part", True
     if word in numerals.TIMES:
         return Fraction(numerals.TIMES[word]), 1, "", word == "once" and not _per(tokens, at)[0]

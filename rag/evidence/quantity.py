@@ -13,7 +13,6 @@ from rag.text.english import numerals
 from rag.text.english.units import size_of
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
-MOST_ITEMS: Final = 12  # of a list that a number may count
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
 DECADE: Final = "the decade"  # unit of "the 1990s", with the value 1990
 CENTURY: Final = "the century"  # unit of "the 13th century", with the value 1200
@@ -23,7 +22,6 @@ _PERIODS: Final = {DECADE: 10, CENTURY: 100}
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
 _TINY: Final = frozenset("0123456")
-_AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Quantity:
     """A number with its unit, or "", at tokens `first..last`, and with the unit that it is counted `per`, or "".
 
     `vague` marks "one" and the like, which often are no numbers. `size` is the number in the basic unit of its kind,
-    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like stands before it. `parts` are
+    (1800, "second") for half an hour; None for a version. `rounded`: "about" or the like comes before it. `parts` are
     the two numbers that it may be instead: "five years and nine months".
     """
 
@@ -53,7 +51,7 @@ class Quantity:
         if not length or other.unit or not other.is_year:
             return False
         year = int(other.value)
-        return self.value in {str(one // length * length) for one in (year, year - (self.unit == CENTURY))}
+        return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
         """Whether the units are the same, or one has none, or the sizes are the same."""
@@ -97,8 +95,8 @@ class Quantity:
 
 def readings(quantities: Iterable[Quantity], held: Container[str]) -> Iterator[Quantity]:
     """The quantities, each as the two that it may be instead, unless a key of the whole is `held`."""
-    for one in quantities:
-        yield from (one,) if not one.parts or any(key in held for key in one.keys) else one.parts
+    for quantity in quantities:
+        yield from (quantity,) if not quantity.parts or any(key in held for key in quantity.keys) else quantity.parts
 
 
 def sum_of(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantity | None:
@@ -120,59 +118,14 @@ def sum_of(large: Quantity, small: Quantity, tokens: Sequence[Token]) -> Quantit
     return replace(whole, parts=(large, small) if between else ())
 
 
-def ratio_of(one: Quantity, other: Quantity, tokens: Sequence[Token]) -> Quantity | None:
+def ratio_of(first: Quantity, second: Quantity, tokens: Sequence[Token]) -> Quantity | None:
     """Both as one ratio such as 1:2: "one part lime to two parts of sand", "in a ratio of 1 to 2"."""
-    between = [token.word for token in tokens[one.last + 1 : other.first]]
-    nouns = [*between[:1], *(token.word for token in tokens[other.last + 1 : other.last + 2])]
+    between = [token.word for token in tokens[first.last + 1 : second.first]]
+    nouns = [*between[:1], *(token.word for token in tokens[second.last + 1 : second.last + 2])]
     counts_parts = len(nouns) > 1 and numerals.PART.issuperset(nouns) and len(between) <= LONGEST_PART
-    before = {token.word for token in tokens[max(0, one.first - 2) : one.first]}
+    before = {token.word for token in tokens[max(0, first.first - 2) : first.first]}
     called = between == ["to"] and not before.isdisjoint(numerals.RATIOS)
-    whole = one.value.isdigit() and other.value.isdigit()
+    whole = first.value.isdigit() and second.value.isdigit()
     if not whole or not (called or (counts_parts and between[-1] in numerals.TO_PART)):
         return None
-    return Quantity(one.first, other.last, f"{one.value}:{other.value}", "", False)
-
-
-def is_ratio_of(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether it is a ratio such as 1:2, and the others have both of its numbers."""
-    parts = quantity.value.split(":")
-    return len(parts) > 1 and {one.value for one in others}.issuperset(parts)
-
-
-def points_back(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Whether the number counts a few things that were named before: "the two", "one of these three steps"."""
-    word = tokens[quantity.first].word
-    is_few = quantity.value in ("2", "3") and word in numerals.SMALL and not quantity.unit
-    return is_few and quantity.first > 0 and tokens[quantity.first - 1].word in numerals.POINTERS
-
-
-def in_brackets(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Whether it numbers a part of the sentence: "two steps: (1) press reset; (2) copy the file"."""
-    before, after = quantity.first - 1, quantity.last + 1
-    words = [tokens[at].word if 0 <= at < len(tokens) else "" for at in (before - 1, before, after)]
-    enumerates = words[0] in numerals.BEFORE_LIST or words[0] in numerals.LIST_SEPARATORS or words[0] in ("", ".")
-    return enumerates and words[1:] == ["(", ")"] and quantity.value.isdigit() and int(quantity.value) <= MOST_ITEMS
-
-
-def years_apart(quantity: Quantity, others: Sequence[Quantity], tokens: Sequence[Token]) -> bool:
-    """Whether it is a number of years, or an age, and two years of the others are about so far apart."""
-    around = tokens[max(0, quantity.first - _AGE_REACH) : quantity.last + 1 + _AGE_REACH]
-    counted = quantity.unit == "year" or (not quantity.unit and any(one.word in numerals.AGES for one in around))
-    if not counted or not quantity.value.isdigit():
-        return False
-    apart, years = int(quantity.value), [int(other.value) for other in others if other.is_year]
-    allowed = NEARLY * apart if quantity.rounded else 0
-    return any(abs(one - other - apart) <= allowed for one in years for other in years)
-
-
-def counts_items(quantity: Quantity, tokens: Sequence[Token], known: Container[str]) -> bool:
-    """Whether it counts a list behind it, "two systems, A and B", each content word of which is in `known`."""
-    begin = next((at for at in range(quantity.last + 1, len(tokens)) if tokens[at].word in numerals.BEFORE_LIST), None)
-    if begin is None or quantity.unit:
-        return False
-    listed = tokens[begin + 1 :]
-    items = "".join("|" if one.word in numerals.LIST_SEPARATORS else "x" * one.content for one in listed).split("|")
-    count = sum(map(bool, items))
-    return (
-        2 <= count <= MOST_ITEMS and quantity.value == str(count) and all(t.key in known for t in listed if t.content)
-    )
+    return Quantity(first.first, second.last, f"{first.value}:{second.value}", "", False)

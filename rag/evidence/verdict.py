@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 from typing import Final, Literal
 
 from rag.evidence.analyzed_text import TextLine, read
-from rag.evidence.doubts import Comparison, score
+from rag.evidence.doubts import Comparison, NumberCheck, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.evidence.words import key_of
@@ -46,7 +46,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d")
 class Verdict:
     """The result of the check of one sentence.
 
-    `standing` is "contradicted" when it states a number, name or code word that stands nowhere in the passages,
+    `standing` is "contradicted" when it states a number, name or code word that the passages do not have,
     "supported" when the passages say it in these or nearly these words, "unconfirmed" in between. `reasons` say why it
     is not supported, each as "kind: what"; kinds are number, unit, name, code, address, negation, comparison, distant,
     order and language.
@@ -81,8 +81,8 @@ class Verdict:
 def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Sequence[str] = ()) -> Verdict:
     """Whether the passages that a sentence of an answer cites support it.
 
-    `known` is text above the passages, such as titles: the sentence may use its names, but it supports no claim by
-    itself. `beside` are texts that are not cited, such as the other passages and the question: what stands there is
+    `known` are titles and the like: the sentence may use its names, but it supports no claim by
+    itself. `beside` are texts that are not cited, such as the other passages and the question: what they have is
     unconfirmed and not contradicted. Takes time linear in the length of the text. Raises `TypeError` if `passages` is
     one text.
 
@@ -105,14 +105,14 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
         claim = Comparison(line, sources)
         share = share_held(claim.words)
         found = [
-            one
-            for one in (*claim.missing_numbers(text, mentions, derives=derives), *mentions.code(text))
-            if one[0] == "contradicted"
+            reason
+            for reason in (*NumberCheck(claim, text, mentions, derives=derives).reasons(), *mentions.code(text))
+            if reason[0] == "contradicted"
         ]
         return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
-        missing = Comparison(line, sources).missing_numbers(text, mentions, derives=derives)
+        missing = NumberCheck(Comparison(line, sources), text, mentions, derives=derives).reasons()
         return _verdict([*missing, *reasons, *_strange(sort, line, sources)], sort)
     cuts = [*(token.start for token in line.tokens[::LONGEST][1:]), len(text)]  # time grows with the square of length
     lines = [TextLine(text, *piece) for piece in pairwise([0, *cuts])] if len(cuts) > 1 else [line]
@@ -129,13 +129,13 @@ def require_texts(passages: Sequence[str]) -> None:
 
 def _verdict(found: Iterable[Reason], sort: Sort, claim: Comparison | None = None, share: float = 0.0) -> Verdict:
     """The verdict of the worst reason, what is certain first, with the line that holds most of the claim."""
-    ordered = sorted(found, key=lambda one: one[0] != "contradicted")
+    ordered = sorted(found, key=lambda reason: reason[0] != "contradicted")
     reasons = {reason.casefold(): reason for _, reason in reversed(ordered)}
     standing: Standing = ordered[0][0] if ordered else "supported"
     score, passage, start, end = 0.0 if ordered else 1.0, None, 0, 0
     if claim:
         score, lines = round(share, 4), claim.sources.lines
-        for number in (one for one in claim.fullest[::-1] if not lines[one].heading):
+        for number in (at for at in claim.fullest[::-1] if not lines[at].heading):
             passage, start, end = claim.sources.homes[number], lines[number].start, lines[number].end
     return Verdict(standing, tuple(reversed(reasons.values())), sort, passage, start, end, score)
 
@@ -204,14 +204,16 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
 
 def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool) -> Iterator[Reason]:
     """The reasons against a claim."""
-    yield from claim.missing_numbers(text, mentions, derives=derives)
+    yield from NumberCheck(claim, text, mentions, derives=derives).reasons()
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
     invented = 0 < _strange_end(claim.words) >= len(claim.words) // 2
     if share_held(claim.words) < CLOSE or invented or of_itself or not claim.sources.lines:
         yield "unconfirmed", "distant: the passages say nothing like it"
-    elif any(share_held(one) < CLAUSE_CLOSE or _strange_end(one) > len(one) / 2 for one in _clauses(text, claim)):
+    elif any(
+        share_held(clause) < CLAUSE_CLOSE or _strange_end(clause) > len(clause) / 2 for clause in _clauses(text, claim)
+    ):
         yield "unconfirmed", "distant: the passages say nothing like one of its clauses"
     elif score(claim) > 0:
         yield "unconfirmed", SCATTERED

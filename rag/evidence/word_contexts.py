@@ -1,13 +1,13 @@
-"""Where the words of a sentence stand in the passages, and how well they fit: do the same words stand around them?
+"""Where the passages have the words of a sentence, and how well they fit: are the same words around them?
 
 Take the sentence "Pam gave the watch to Toby" and the passage "she gets Michael to give up his watch to Toby". Around
-"Pam" stand "gave", "watch" and "Toby". Around "Michael" the passage has all three at similar distances; around its own
+"Pam" are "gave", "watch" and "Toby". Around "Michael" the passage has all three at similar distances; around its own
 "Pam", elsewhere, it has none. So the sentence puts Pam in the place of Michael.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, islice, pairwise
@@ -25,7 +25,7 @@ FOREIGN_WORDS: Final = 12  # different words of passages that tell their languag
 NEAR: Final = 3.0  # tokens; a word at this distance counts half as much as one at distance 0
 CLAUSE: Final = 1.0  # a word beyond n clause boundaries counts 1 / (1 + n * CLAUSE)
 SHIFT: Final = 2.0  # tokens; a distance that differs by this much halves what its closeness adds
-SAME_LINE: Final = 0.4  # least share that a word counts if it stands in the same line
+SAME_LINE: Final = 0.4  # least share that a word counts in the same line
 AROUND: Final = 0.3  # share that a word counts in an adjacent line or in a heading
 LABEL_SIGNS: Final = frozenset(":|")
 JOINTS: Final = frozenset({"and", "or", "but", "while"})
@@ -59,7 +59,7 @@ class Sources:
 
     def __init__(self, passages: Sequence[str], above: str) -> None:
         self.texts = [read(text) for text in (*passages, above) if text]
-        text = "\n".join(one.text for one in self.texts)
+        text = "\n".join(text.text for text in self.texts)
         self._words = words_of_text(text)
         self._foreign = is_foreign(text, fewest=FOREIGN_WORDS) and is_spoken(text)
         self.known = frozenset(read(above).whole.places)
@@ -123,23 +123,11 @@ class WordContexts:
                 held[number] = held.get(number, 0.0) + word.weight
         self.fullest = sorted(held, key=lambda number: -held[number])[:REACH]
 
-    # Most sentences are settled before anything of this is needed.
+        self.places, self.fit, self._weights = cache(self._places), cache(self._fit), cache(self._weights_around)
 
     @cached_property
     def _clause(self) -> list[int]:
         return list(accumulate(token.breaks for token in self.said.tokens))
-
-    @cached_property
-    def places(self) -> Callable[[int], dict[int, tuple[int, ...]]]:
-        return cache(self._places)
-
-    @cached_property
-    def fit(self) -> Callable[[int, int, int, int], float]:
-        return cache(self._fit)
-
-    @cached_property
-    def _weights(self) -> Callable[[int, int], tuple[float, list[tuple[int, float]]]]:
-        return cache(self._weights_around)
 
     def _words(self) -> Iterator[Word]:
         """The content words and the numbers, in order."""
@@ -166,7 +154,7 @@ class WordContexts:
     def _fit(self, first: int, last: int, number: int, at: int) -> float:
         """How much of what surrounds tokens `first..last` of the sentence surrounds token `at` of a line, 0 to 1.
 
-        A weighted mean over the other words. A word weighs more the nearer it stands to the tokens, and counts 1 if the
+        A weighted mean over the other words. A word weighs more the nearer it is to the tokens, and counts 1 if the
         line holds it at the same distance, less elsewhere, and least if only an adjacent line or a heading holds it.
         """
         total, weights = self._weights(first, last)
@@ -182,13 +170,13 @@ class WordContexts:
         return held / total if total else 0.0
 
     def labels(self, first: int) -> int:
-        """How many cells stand beside the number that is alone in its own: one in "Adults: £38"; 0 without a label."""
+        """How many other cells a number has that is alone in its cell: one in "Adults: £38"; 0 without a label."""
         cells = list(accumulate(token.word in LABEL_SIGNS for token in self.said.tokens))
         others = [cells[word.index] for word in self.words if word.index != first]
         return len(set(others)) if len(others) < LABEL_WORDS and cells[first] not in others else 0
 
     def labelled(self, first: int, sites: Iterable[tuple[int, int]]) -> float:
-        """How near the words of the other cells stand to the best of some places, on either side of it."""
+        """How near the words of the other cells are to the best of some places, on either side of it."""
         words = [(word.key, word.weight) for word in self.words if word.index != first]
         return max(
             (

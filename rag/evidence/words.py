@@ -100,9 +100,9 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 
 
 def _in_date(found: Sequence[Token], at: int) -> Token:
-    """The token with the whole name of its day or month, if it stands next to a number: "Mon, 3 Mar 2025"."""
+    """The token with the whole name of its day or month, if it is next to a number: "Mon, 3 Mar 2025"."""
     token, around = found[at], (*found[max(0, at - 1) : at], *found[at + 1 : at + 3])
-    numbered = any(one.digits for one in around if abs(one.start - token.end) < len("3rd, "))
+    numbered = any(neighbour.digits for neighbour in around if abs(neighbour.start - token.end) < len("3rd, "))
     if not (token.capital and numbered) or token.word in MONTHS:
         return token
     word = SHORT_DATES[token.word]
@@ -156,7 +156,9 @@ def _date(raw: str) -> list[tuple[int, int, str]]:
         for start, end, digits in (parts[1:2] if raw[4:5] == "-" else parts[:2])
         if 0 < int(digits) <= len(MONTHS)
     ]
-    return sorted([part for part in parts if len(months) > 1 or part[:2] not in [one[:2] for one in months]] + months)
+    return sorted(
+        [part for part in parts if len(months) > 1 or part[:2] not in [month[:2] for month in months]] + months
+    )
 
 
 def _plain(raw: str) -> str:

@@ -241,9 +241,6 @@ class MarkedText:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
     def changed(self, text: str) -> MarkedText:
         """The given text; this very object where nothing has changed."""
         return self if text == self.text else MarkedText(text)

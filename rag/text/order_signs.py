@@ -11,7 +11,7 @@ from typing import Final
 from rag.text.english.order_forms import NOBODY, OURS, QUESTIONS, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
-from rag.text.order_words import INSIDE, Role, role_of
+from rag.text.order_words import BEGINNINGS, INSIDE, LENGTHS, WORDS, Role
 
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
@@ -30,6 +30,17 @@ _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "th
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
+
+
+@lru_cache(maxsize=8192)
+def role_of(word: str) -> int:
+    """The roles that a word in lower case may have."""
+    found = WORDS.get(word, Role.NONE)
+    for length in LENGTHS:
+        if length > len(word):
+            break
+        found |= BEGINNINGS.get(word[:length], Role.NONE)
+    return found
 
 
 def _bases(word: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 
@@ -179,16 +178,5 @@ def _table(tables: Iterable[dict[int, str]]) -> tuple[dict[str, int], dict[str, 
     return words, beginnings
 
 
-_WORDS, _BEGINNINGS = _table([_ENGLISH, _OTHERS])
-_LENGTHS: Final = sorted({len(beginning) for beginning in _BEGINNINGS})
-
-
-@lru_cache(maxsize=8192)
-def role_of(word: str) -> int:
-    """The roles that a word in lower case may have."""
-    found = _WORDS.get(word, Role.NONE)
-    for length in _LENGTHS:
-        if length > len(word):
-            break
-        found |= _BEGINNINGS.get(word[:length], Role.NONE)
-    return found
+WORDS, BEGINNINGS = _table([_ENGLISH, _OTHERS])
+LENGTHS: Final = sorted({len(beginning) for beginning in BEGINNINGS})

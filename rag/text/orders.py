@@ -44,6 +44,10 @@ class Order(NamedTuple):
     follows: bool = False
     foreign: bool = False
 
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start, self.end
+
 
 @lru_cache(maxsize=2048)
 def is_order(sentence: str) -> bool:
@@ -210,13 +214,13 @@ def dictated_quotations(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def without_orders(text: str) -> str:
     """The text with its strong orders blanked out, at the same length."""
-    return blanked(text, ((one.start, one.end) for one in orders(text) if one.strong))
+    return blanked(text, (order.span for order in orders(text) if order.strong))
 
 
 @lru_cache(maxsize=256)
 def stated(text: str) -> str:
     """The text without its orders, strong or weak, at the same length."""
-    return blanked(text, ((one.start, one.end) for one in orders(text)))
+    return blanked(text, (order.span for order in orders(text)))
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -63,7 +63,7 @@ DAY_PARTS: Final = {
     ("in", "the", "evening"): True, ("at", "night"): True,
 }  # fmt: skip
 FIRST_WORDS: Final = frozenset({
-    "a", "an", "fortnight", "equal", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
+    "a", "an", "fortnight", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
     *CLOCK_WORDS, *COUPLES, *LARGE,
 })  # fmt: skip
 NEGATIVE: Final = frozenset({"minus", "negative"})  # before a number
@@ -90,7 +90,6 @@ BOUNDING: Final = BOUNDS | frozenset({
 })  # fmt: skip
 PART: Final = frozenset({"part", "parts"})  # of a mixture
 OF_WHICH: Final = frozenset({"the", "every", "these", "those", "our", "its", "their"})  # in "three of the five"
-EQUAL: Final = frozenset({"parts", "amounts", "quantities", "measures", "proportions"})  # behind "equal"
 TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
 RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
@@ -98,7 +97,7 @@ SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", 
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
-ARTICLES: Final = frozenset({"a", "an", "each", "every", "one"})  # of one thing
+BEFORE_PART: Final = BEFORE_LIST | LIST_SEPARATORS | {"", "."}  # before "(1)", which numbers a part of a sentence
 AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
 # Of an example or a conclusion, whose numbers a reader may have computed.
 DERIVING: Final = frozenset({
@@ -118,7 +117,6 @@ step option phase method approach way stage part tip point reason rule example c
 note day week month round level strategy alternative item idea lesson exercise benefit problem mistake move choice
 variant route path principle action category group type kind
 """
-STEPS: Final = frozenset({"step", "option", "method", "point", "item", "example", "case"})  # also within a sentence
 _NOUN: Final = "|".join(_NUMBERED.split())
 _NUMBER: Final = rf"(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,4}}|{'|'.join(_ONES.split()[1:13])})"
 _SIGN_AND_SPACE: Final = r"[*_]{0,3}(?:\s+|$)"
