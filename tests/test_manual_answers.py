@@ -33,6 +33,21 @@ ANSWERS: Final = {
     "How do I change the port?": ("serve.md", "--port 8080"),
     "How do I protect the server with a password?": ("serve.md", "ASKBOOK_API_KEYS"),
     "Can askbook search the web?": ("index.md", "cannot search the web"),
+    "How do I install askbook?": ("first-minute.md", "make chat"),
+    "How do I update to a newer version?": ("first-minute.md", "get the new files"),
+    "Do I need an API key to try it?": ("index.md", "You need no API key"),
+    "Does askbook send my book to the internet?": ("memory.md", "nowhere, unless you set"),
+    "wich modells can i use": ("models.md", "any model of an OpenAI-compatible endpoint"),
+    "Can I change the refusal sentence?": ("profiles.md", "answer.refusal"),
+    "How do I give each client its own API key?": ("serve.md", "ASKBOOK_API_KEYS"),
+    "How many requests per minute may a client make?": ("serve.md", "60 questions per minute"),
+    "How do I run it behind nginx?": ("deploy.md", "X-Accel-Buffering: no"),
+    "Can I run several worker processes?": ("deploy.md", "docker compose up -d"),
+    "Is there a health check endpoint?": ("operation.md", "GET /healthz"),
+    "Does it export Prometheus metrics?": ("operation.md", "/metrics"),
+    "Can a malicious page in the book inject instructions?": ("security.md", "prompt injection"),
+    "Which nodes does the graph have?": ("how-it-works.md", "RETRIEVING, GENERATING and ERROR"),
+    "Is there a synchronous version of open_agent?": ("python.md", "open_agent_sync"),
 }
 # A question, and another one that continues it.
 IN_A_ROW: Final = (("What is a thread?", "And what is a passage?"), ("What is a passage?", "And what is a thread?"))
