@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rag.embedding.local import OnnxEmbeddings
 from rag.quoting.answerer import (
     THRESHOLD,
     WITH_TOKENS,
@@ -91,13 +92,15 @@ def test_blocks_from_one_page_and_the_words_of_one_passage_speak_for_an_answer()
     assert one.missing_there < many.missing_there
 
 
+@pytest.mark.usefixtures("every_vector_is_made")
 def test_code_of_another_section_does_not_come_before_the_section_that_was_found_first() -> None:
     answer = "Attach a task to the response: the mail is sent after the response."
     shown = [
         NumberedPassage(1, "Tasks", answer),
         NumberedPassage(2, "Streams", "Write a response in parts:\n\n```python\nawait write(response)\n```"),
     ]
-    assert read("How do I send a mail after the response?", shown, None).ranked[0].text == answer
+    embedder = OnnxEmbeddings(threads=1)
+    assert read("How do I send a mail after the response?", shown, embedder).ranked[0].text == answer
 
 
 def test_no_passage_is_never_answered() -> None:
@@ -166,10 +169,12 @@ def first(question: str, *passages: NumberedPassage) -> str:
     return read(question, list(passages), None).ranked[0].text
 
 
+@pytest.mark.usefixtures("every_vector_is_made")
 def test_how_to_asks_for_code_and_what_is_for_the_opening_of_a_page() -> None:
     prose = "The cache of the server is emptied by its clear command, whatever the cache holds."
     code = "Use this:\n\n```sh\nserver drop\n```"
-    assert "```" in first("How do I clear the cache?", NumberedPassage(1, "Cache", f"{prose}\n\n{code}"))
+    both = NumberedPassage(1, "Cache", f"{prose}\n\n{code}")
+    assert read("How do I clear the cache?", [both], OnnxEmbeddings(threads=1)).ranked[0].form == "code"
     opening = "The cache holds what was fetched, so that it need not be fetched again."
     page = NumberedPassage(1, "Cache", f"{opening}\n\n{prose}")
     assert first("What is the cache?", page) == opening

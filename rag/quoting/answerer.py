@@ -25,7 +25,7 @@ from rag.quoting.blocks import (
     leans_back,
 )
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
-from rag.quoting.relevance import Reading, asks_same, read, share, sides
+from rag.quoting.relevance import Reading, asks_same, read, sides
 from rag.text.english.directions import UNDO, undone
 from rag.text.english.phrases import COPULA, NUMBERED_TITLE, PLATFORMS
 from rag.text.english.speech_acts import ORDINAL, PLACES, about_book, shape
@@ -76,9 +76,8 @@ REFUSAL: Final = "The book does not answer this question."
 BUDGET: Final = 1300  # characters of an answer, without markers
 OPENING_LENGTH: Final = 250  # characters, at most, that a section says before the steps or the code that answer
 MOST: Final = 4  # blocks that are chosen by their scores
-CLOSE: Final = 0.85  # least share of the best score that a further block needs
-CLOSE_MANY: Final = 0.70  # the same, for a question that asks how or compares, and for an error message
-GAIN: Final = 0.5  # score of a further block for all the terms that no chosen block has
+CLOSE: Final = 1.0  # by how much a further block may score less than the best one
+CLOSE_MANY: Final = 2.0  # the same, for a question that asks how or compares, and for an error message
 REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
@@ -288,7 +287,7 @@ def _step_before(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
     before = reading.runs[block.run][block.place - 1] if block.place else None
     if before is None or before.section != block.section or {before.form, block.form} != {"code"}:
         return []
-    return [before] if before.score >= CLOSE * block.score and _length(before) + _length(block) <= BUDGET else []
+    return [before] if before.score >= block.score - CLOSE and _length(before) + _length(block) <= BUDGET else []
 
 
 def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
@@ -367,11 +366,8 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
         return reading.ranked
     asked = reading.shape
     close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
-    least = close * max(block.score for block in reading.ranked)
-    have = frozenset[str]().union(*(block.own for block in chosen))
-    before = share(reading.terms, have)
-    gains = {block: block.score + GAIN * (share(reading.terms, have | block.own) - before) for block in reading.ranked}
-    near = sorted((block for block in gains if gains[block] >= least and block not in chosen), key=lambda b: -gains[b])
+    least = reading.ranked[0].score - close
+    near = [block for block in reading.ranked if block.score >= least and block not in chosen]
     return [block for block in near if not _is_repeated(block, chosen)]
 
 

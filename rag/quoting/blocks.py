@@ -91,6 +91,8 @@ class QuoteBlock:
     said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms, 0 to 1
     cosine: float = 0.0  # of the block and the question; 0 if not embedded
+    path_cosine: float = 0.0  # of the headings above it and the question
+    match: float = 0.0  # mean match of the question's terms; 0 if not compared
     weakest: float | None = None  # match of the term that it matches least; None if terms were not compared
     score: float = 0.0
     unit_scores: list[float] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Score the blocks of the passages by how well they answer the question.
 
-The score of a block is a sum: the share of the question's terms that it holds, weighted by rarity; the cosine of the
-block and the question; how much its heading asks the same; and how well its form suits the question.
+The score of a block is a weighted sum of eight features: its cosine and that of its headings, how well it matches the
+question's terms, the rank of its passage, and how its form suits the question. `bench/ranking.py` fits the weights.
 
 One vector for a whole block hides that a single word of the question has no counterpart in it. With an embedder that
 gives the vectors of tokens, each token of the question is compared with every token of the block, and its best match
@@ -19,7 +19,7 @@ from typing import Final
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
-from rag.text.english.phrases import COPULA, LEANING, LEANS_BACK, NO_DEFINITION, REASON, SECOND_QUESTION, SIDES
+from rag.text.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
 from rag.text.english.speech_acts import QuestionShape, shape
 from rag.text.terms import Term, in_language, keys, respelt_terms, terms, told_apart, weigh, with_abbreviations
 from rag.text.vocabulary import is_english, is_foreign, language_of
@@ -27,28 +27,20 @@ from rag.text.vocabulary import is_english, is_foreign, language_of
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
-# Weights of the parts of a score, beside the share of the terms, which has 1. Fitted on half of the questions of
-# `bench/quoting.py` by a softmax over the blocks of each question, and rounded.
-RANK: Final = 0.08  # taken for each passage that is ranked higher
-SAME_QUESTION: Final = 0.5  # of a block whose heading asks the same as the question
-LENGTH: Final = 0.2  # of a block with LONG characters
-LONG: Final = 600
-COSINE: Final = 1.8  # of the block and the question
-PATH: Final = 0.8  # cosine of the headings above the block and the question
-DEFINES: Final = 2.0  # of what `defines` finds, for a question that asks what something is
+# Weights of the features of a score: the logits of a softmax over the blocks of a question (`bench/ranking.py`).
+COSINE: Final = 2.7  # of the block and the question
+PATH: Final = 1.3  # cosine of the headings above the block and the question
+MATCH: Final = 3.9  # mean match of the question's terms, by their rarity
+WORDS: Final = 2.6  # share of the terms that the block holds, as long as its tokens are not compared
+RANK: Final = 0.28  # taken for each passage that is ranked higher
+SHOWS: Final = 1.6  # of code, for a question that asks how
+FAULTS: Final = 1.5  # taken for `faults`
+DEFINES: Final = 3.0  # of what `defines` finds, for a question that asks what something is
+OPENS: Final = 1.0  # of the block that opens its passage, for such a question
+SAME_WAY: Final = 0.2  # of a block that names the direction that the question asks for, such as removing
+OTHER_WAY: Final = 0.9  # taken from a block that names the opposite only
+WITHOUT: Final = 0.9  # of a sentence that leaves out what the question wants left out, if it has all terms
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
-OPENS: Final = 0.4  # of the block that opens its passage, for such a question
-SHOWS: Final = 1.0  # of code, for a question that asks how
-NEAR_CODE: Final = 0.45  # cosine of code and question from which on it counts in full
-CODE: Final = 0.2  # of code, for any other question, in any language
-SHOWS_SOME: Final = 0.4  # of a section with code among others, for a question that asks how
-FOUND: Final = 0.5  # of a section of the first passage among others; of the second half of it, and so on
-GIVES_REASON: Final = 0.25
-POINTING_BACK: Final = 0.15  # taken from a block that begins by pointing back
-COMPARES: Final = 0.5  # of a block that holds all names of a comparison
-SAME_WAY: Final = 0.15  # of a block that names the direction that the question asks for, such as removing
-OTHER_WAY: Final = 0.6  # taken from a block that names the opposite only
-WITHOUT: Final = 0.6  # of a sentence that leaves out what the question wants left out, if it has all terms
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
@@ -66,7 +58,6 @@ class Reading:
     shape: QuestionShape
     terms: list[Term]
     subject: list[Term]  # those of what it asks to define: "What is a node, and how do I start one?" asks it of a node
-    sides: list[list[Term]]  # of a comparison
     runs: list[list[QuoteBlock]]  # all blocks, by run
     ranked: list[QuoteBlock] = field(default_factory=list)  # quotable blocks, the best first
     everything: frozenset[str] = frozenset()  # keys of all passages
@@ -101,44 +92,16 @@ def read(
         wanted = [term for term in wanted if term.within(everything)]
     opening = keys(SECOND_QUESTION.split(question)[0])
     subject = [term for term in wanted if term.within(opening)] or wanted
-    compared = sides(question, wanted) if asked.comparison else []
-    reading = Reading(
-        question, asked, wanted, subject, compared, cut, everything=everything, missing=missing, foreign=foreign
-    )
+    reading = Reading(question, asked, wanted, subject, cut, everything=everything, missing=missing, foreign=foreign)
     for block in every:
         quoted = bool(answered) and " ".join(block.units[-1].text.split()) in answered
         block.said = quoted and not (own and all(term.within(block.own) for term in own))
         _score(block, reading)
     quotable = [block for block in every if is_quotable(block)]
     if embedder is not None:
-        add_meaning(question, wanted, cut, quotable, embedder)
-        if asked.steps and not asked.definition:
-            for block in quotable:
-                block.score -= SHOWS - _shows(block) if block.form == "code" else 0.0
-    reading.ranked = _led(sorted(quotable, key=lambda block: -block.score), asked)
+        add_meaning(question, wanted, cut, quotable, embedder, by_token=not foreign)
+    reading.ranked = sorted(quotable, key=lambda block: -block.score)
     return reading
-
-
-def _led(ranked: list[QuoteBlock], asked: QuestionShape) -> list[QuoteBlock]:
-    """The blocks, best first, led by the best one of the best section, which code alone does not choose."""
-    sections: dict[tuple[int, int], list[QuoteBlock]] = {}
-    for block in ranked:
-        sections.setdefault((block.run, block.section), []).append(block)
-    steps = asked.steps and not asked.definition
-
-    def worth(section: Sequence[QuoteBlock]) -> float:
-        shown = [_shows(block) if steps and block.form == "code" else 0.0 for block in section]
-        found = (block.score + RANK * block.rank + FOUND / (1 + block.rank) for block in section)
-        best = max(score - bonus for score, bonus in zip(found, shown, strict=True))
-        return best + (SHOWS_SOME if any(shown) else 0.0)
-
-    lead = max(sections.values(), key=worth, default=[])[:1]
-    return lead + [block for block in ranked if block not in lead]
-
-
-def _shows(block: QuoteBlock) -> float:
-    """What code adds to the score of its block for a question that asks how: less if it is far from the question."""
-    return SHOWS * min(1.0, block.cosine / NEAR_CODE) if block.cosine else SHOWS
 
 
 def _score(block: QuoteBlock, reading: Reading) -> None:
@@ -146,41 +109,18 @@ def _score(block: QuoteBlock, reading: Reading) -> None:
     block.unit_scores = [held(reading.terms, keys(unit.text), block.context) for unit in block.units]
     whole = held(reading.terms, block.own, block.context)
     block.held = (whole + max(block.unit_scores)) / 2
-    block.score = block.held + fitness(block, reading)
+    block.score = WORDS * block.held + fitness(block, reading)
 
 
 def fitness(block: QuoteBlock, reading: Reading) -> float:
     """What the place and the form of a block add to its score or take from it, by what the question asks for."""
-    asked, text = reading.shape, block.units[0].text
-    headings = block.path[-2:] if asked.message else block.path[-1:]  # a message is the heading above its cause
-    fit = SAME_QUESTION * max(asks_same(reading.terms, heading) for heading in headings or [""])
-    fit += LENGTH * min(len(block.text), LONG) / LONG - RANK * block.rank - faults(block, reading.question)
-    if asked.definition:
-        fit += DEFINES * max(definitions(block, reading.subject)) + (OPENS if block.place == 0 else 0.0)
-    elif block.form == "code":
-        fit += SHOWS if asked.steps else CODE
-    if asked.comparison:
-        fit += COMPARES if len(reading.sides) > 1 and _names_all(block, reading.sides) else 0.0
-    if asked.reason and REASON.search(block.text):
-        fit += GIVES_REASON
-    if asked.wanted in ("number", "year"):
-        fit += 0.1 if re.search(r"\d", block.text) else -0.1
+    asked = reading.shape
+    fit = -RANK * block.rank - FAULTS * faults(block, reading.question)
     if not (asked.reason or asked.message):
         fit += _direction(block, reading)
-    return fit - (POINTING_BACK if LEANS_BACK.match(text.lstrip("*_")) else 0.0)
-
-
-def _names_all(block: QuoteBlock, sides: Sequence[Sequence[Term]]) -> bool:
-    """Whether a block names all sides of a comparison."""
-    return all(share(side, block.own) > 0.99 for side in sides)
-
-
-def sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
-    """What a question compares: for each side the terms that the other sides lack."""
-    parts = [keys(part) for part in SIDES.split(question)]
-    found = [[term for term in wanted if term.within(part)] for part in parts]
-    common = {term for term in wanted if all(term in side for side in found)}
-    return [own for side in found if (own := [term for term in side if term not in common])]
+    if asked.definition:
+        return fit + DEFINES * max(definitions(block, reading.subject)) + (OPENS if block.place == 0 else 0.0)
+    return fit + (SHOWS if asked.steps and block.form == "code" else 0.0)
 
 
 def _direction(block: QuoteBlock, reading: Reading) -> float:
@@ -193,6 +133,14 @@ def _direction(block: QuoteBlock, reading: Reading) -> float:
         said = [score for score, unit in zip(block.unit_scores, block.units, strict=True) if leaves_out(unit.text)]
         fit += WITHOUT * max([*said, block.held if leaves_out(block.heading) else 0.0])
     return fit
+
+
+def sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
+    """What a question compares: for each side the terms that the other sides lack."""
+    parts = [keys(part) for part in SIDES.split(question)]
+    found = [[term for term in wanted if term.within(part)] for part in parts]
+    common = {term for term in wanted if all(term in side for side in found)}
+    return [own for side in found if (own := [term for term in side if term not in common])]
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:
@@ -285,9 +233,14 @@ def add_meaning(
     passages: Sequence[Sequence[QuoteBlock]],
     quotable: Sequence[QuoteBlock],
     embedder: Embedder,
+    *,
+    by_token: bool = True,
 ) -> None:
-    """Add to the scores the cosines of all headings and of the best quotable blocks, and those of their terms."""
-    tokens = embedder.embed_tokens([question])[0] if isinstance(embedder, TokenEmbedder) else None
+    """Add to the scores the cosines of all headings and of the best quotable blocks, and those of their terms.
+
+    A model of English tells nothing by the tokens of another language, so `by_token` is False there.
+    """
+    tokens = embedder.embed_tokens([question])[0] if by_token and isinstance(embedder, TokenEmbedder) else None
     query = tokens.vector if tokens else embedder.embed_query(question)
     _add_paths(query, passages, embedder)
     candidates = sorted(quotable, key=lambda block: -block.score)[:EMBEDDED]
@@ -307,7 +260,8 @@ def _add_paths(query: Sequence[float], passages: Sequence[Sequence[QuoteBlock]],
     texts = list(dict.fromkeys(paths.values()))
     cosine = dict(zip(texts, _cosines(query, embedder.embed_documents(texts)), strict=True))
     for block, path in paths.items():
-        block.score += PATH * cosine[path]
+        block.path_cosine = cosine[path]
+        block.score += PATH * block.path_cosine
 
 
 def _compare(
@@ -317,13 +271,20 @@ def _compare(
     wanted: Sequence[Term],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Set the cosines of the blocks, and how well each matches its worst term; a term that it holds counts `HELD`."""
+    """Set the cosines of the blocks, and how well each matches the terms; a term that it holds counts `HELD`.
+
+    The mean match takes the place of the share of the terms in the score.
+    """
+    total = weigh(wanted)
     cosines = _cosines(asked.vector, [each.vector for each in vectors])
     for block, cosine, matches in zip(candidates, cosines, term_matches(asked, places, vectors), strict=True):
         block.cosine = cosine
         every = block.own | block.context
-        least = (max(match, HELD) if term.within(every) else match for term, match in zip(wanted, matches, strict=True))
-        block.weakest = min(least, default=0.0)
+        found = [max(match, HELD) if term.within(every) else match for term, match in zip(wanted, matches, strict=True)]
+        block.weakest = min(found, default=0.0)
+        weighted = sum(term.weight * match for term, match in zip(wanted, found, strict=True))
+        block.match = weighted / total if total else 0.0
+        block.score += MATCH * block.match - WORDS * block.held
 
 
 def _cosines(query: Sequence[float], vectors: Sequence[Sequence[float]]) -> list[float]:

@@ -77,12 +77,6 @@ NUMBERED_TITLE: Final = re.compile(r"(?:(?:step|phase|stage|part) )?(\d{1,3})(?:
 SECOND_QUESTION: Final = re.compile(
     r"[,?]?\s+and (?=(?:how|why|when|where|what|which|who|is|are|do|does|can|should)\b)", re.I
 )
-# Words that give a reason.
-REASON: Final = re.compile(
-    r"\b(?:because|since|so that|in order to|due to|reasons?|causes?|caused|avoids?|prevents?|ensures?|therefore|"
-    r"otherwise|makes? (?:it|sure)|leads? to|results? in|helps?|allows?|guarantees?)\b",
-    re.IGNORECASE,
-)
 # Platforms that exclude each other, each by its names.
 PLATFORMS: Final = tuple(
     re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
