@@ -26,6 +26,11 @@ def test_any_text_gets_a_verdict_whose_place_is_in_the_passage(sentence: str, pa
         assert 0 <= verdict.start < verdict.end <= len(passages[verdict.passage])
 
 
+@pytest.mark.parametrize("sign", ["¼M", "⅕B", "Ⅻ", "²m", "①k", "½½", "1⁄4T", "$¼M"])
+def test_a_number_in_an_unusual_sign_is_no_invention(sign: str) -> None:
+    assert check(f"It is {sign}.", [f"It is {sign}."], known=sign).standing != "contradicted"
+
+
 @pytest.mark.parametrize(
     "piece", ["the river runs not five km before ", "[1, ", "`a ", " and two hundred", "a::", "1,"]
 )

@@ -226,9 +226,12 @@ def _digits(token: Token, *, is_money: bool) -> _Number | None:
     digits, suffix = match[1].replace(",", "") if _GROUPED.fullmatch(match[1]) else match[1], match[2]
     number = Fraction(digits) if _PLAIN.fullmatch(digits) else digits.lstrip("0")
     written = token.raw[len(token.raw) - len(suffix) :] if suffix else ""
-    is_factor = suffix in numerals.MULTIPLIERS or (suffix in numerals.OF_MONEY and is_money) or written == "M"
-    if isinstance(number, Fraction) and (is_factor or (written == "B" and number.denominator > 1)):
-        return number * 10 ** (numerals.MULTIPLIERS | numerals.OF_MONEY)[suffix], 1, "", False
+    is_large = (
+        is_money or written == "M" or (written == "B" and isinstance(number, Fraction) and number.denominator > 1)
+    )
+    factor = numerals.MULTIPLIERS.get(suffix) or (numerals.OF_MONEY.get(suffix) if is_large else None)
+    if factor and isinstance(number, Fraction):
+        return number * 10**factor, 1, "", False
     if suffix in ("s", "'s"):
         if not isinstance(number, Fraction) or number % 10:
             return number, 1, _SECOND, False
