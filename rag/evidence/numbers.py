@@ -226,12 +226,10 @@ def _digits(token: Token, *, is_money: bool) -> _Number | None:
     digits, suffix = match[1].replace(",", "") if _GROUPED.fullmatch(match[1]) else match[1], match[2]
     number = Fraction(digits) if _PLAIN.fullmatch(digits) else digits.lstrip("0")
     written = token.raw[len(token.raw) - len(suffix) :] if suffix else ""
-    is_large = (
-        is_money or written == "M" or (written == "B" and isinstance(number, Fraction) and number.denominator > 1)
-    )
-    factor = numerals.MULTIPLIERS.get(suffix) or (numerals.OF_MONEY.get(suffix) if is_large else None)
-    if factor and isinstance(number, Fraction):
-        return number * 10**factor, 1, "", False
+    if isinstance(number, Fraction):
+        is_large = is_money or written == "M" or (written == "B" and number.denominator > 1)
+        if factor := numerals.MULTIPLIERS.get(suffix) or (numerals.OF_MONEY.get(suffix) if is_large else None):
+            return number * 10**factor, 1, "", False
     if suffix in ("s", "'s"):
         if not isinstance(number, Fraction) or number % 10:
             return number, 1, _SECOND, False
