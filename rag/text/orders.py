@@ -136,7 +136,7 @@ def orders(text: str) -> tuple[Order, ...]:
 def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int) -> Iterator[Order]:
     """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
-    pressing = range(0)  # the blocks in which every order is strong: a strong one or a call stands before it
+    pressing = range(0)  # the blocks in which every order is strong, behind "Ignore all previous instructions."
     for unit, start, end in sentences:
         sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
         signs = signs_of(sentence)
@@ -146,10 +146,10 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
         code = unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
         labelled = unit.block in pressing[:1] and LABEL.match(sentence) is not None  # "Output: cows fly."
         if strong or labelled or (_may_order(sentence) and not code):
-            calls = bool(signs.calls and not signs.verbs)
-            if strong or calls:
+            opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
+            if opens:
                 pressing = range(unit.block, unit.block + (2 if strong else 1))
-            strong = strong or (unit.block in pressing and not calls)
+            strong = strong or (unit.block in pressing and not opens)
             begin, stop = (start, end) if strong else _narrowed(text, start, end)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
