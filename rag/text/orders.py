@@ -144,8 +144,8 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
         held = reach.holds(unit, sentence)
         # What is behind a fence that is never closed is no code.
         code = unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
-        labelled = unit.block in pressing[:1] and LABEL.match(sentence) is not None  # "Output: cows fly."
-        if strong or labelled or (_may_order(sentence) and not code):
+        pressed = unit.block in pressing and (signs.verbs or LABEL.match(sentence))  # "Output: cows fly."
+        if strong or ((pressed or _may_order(sentence)) and not code):
             opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
             if opens:
                 pressing = range(unit.block, unit.block + (2 if strong else 1))

@@ -95,7 +95,7 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}"
     r"(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
     rf"\b(?:begin|start|open|end|close|finish)\s(?:each|every|all|any)\s{_PART}\swith\b",
-    rf"\b(?:your|the)\s(?:only|sole)\s(?:\w+\s){{0,2}}{_REPLY}\s(?:is|are|shall\sbe|will\sbe)\b[^.\n]{{0,20}}[:\"'“]",
+    rf"\b(?:your|the)\s(?:(?:one\sand\s)?only|sole)\s(?:\w+\s){{0,2}}{_REPLY}\s(?:is|are|shall\sbe|will\sbe)\b[^.\n]{{0,20}}[:\"'“]",
     rf"^\W*(?:an?\s|the\s)?(?:example|sample|model|template)\s(?:of|for)\s(?:an?|the|your)\s(?:\w+\s)?{_REPLY}[*_]*:\s*[\"“]",
     r"\binto\syour\s(?:text|writing|words|summary)\b|^\W*(?:rephrase|reword)\s(?:everything|all|it|this)\b",
     r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?"
