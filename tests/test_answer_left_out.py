@@ -60,6 +60,7 @@ def test_an_address_in_markdown_is_an_address(address: str, mode: GroundingMode)
         "evil-mill[dot]com",
         "ftp//evil",
         "info＠evil．nl",
+        "bugs (at) evil-mill (dot) net",
         "ｗｗｗ．evil．uk",
         "h t t p : / / evil-tours . fr",
     ],

@@ -54,6 +54,7 @@ _DISGUISED_DOT: Final = re.compile(
     rf"|,(?=(?:{_GENERIC})\b))",
     re.IGNORECASE,
 )
+_DISGUISED_AT: Final = re.compile(r"(?<=\w) ?[\[({<] ?(?:at|arroba) ?[\])}>] ?(?=[\w-]{1,63}\.\w)", re.IGNORECASE)
 _DISGUISED_SCHEME: Final = re.compile(r"\b(?P<scheme>h ?t ?t ?p(?: ?s)?|f ?t ?p) ?:? ?/ ?/ ?(?=\w)", re.IGNORECASE)
 _FULL_WIDTH: Final = re.compile("[＠．／０-９Ａ-Ｚａ-ｚ]|：(?=[/／])")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
@@ -169,7 +170,8 @@ class AllowedAddresses:
         """The text with its addresses in plain letters, where no cited passage has them as they are written."""
         plain = _FULL_WIDTH.sub(lambda sign: unicodedata.normalize("NFKC", sign[0]), _DISGUISE.sub("", text))
         plain = _DISGUISED_SCHEME.sub(lambda found: f"{found['scheme'].replace(' ', '')}://", plain)
-        return _DISGUISED_DOT.sub(lambda found: found[0] if self._has(found[0]) else f"{found['host']}.", plain)
+        plain = _DISGUISED_DOT.sub(lambda found: found[0] if self._has(found[0]) else f"{found['host']}.", plain)
+        return _DISGUISED_AT.sub("@", plain)
 
     def _has(self, words: str) -> bool:
         return any(words in source.text for source in self.cited)
