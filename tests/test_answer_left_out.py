@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rag.answer.shown_answer import LEFT_OUT, UNCONFIRMED
@@ -46,6 +48,35 @@ def test_an_address_that_stands_in_the_cited_passage_stays(link: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_an_address_in_markdown_is_an_address(address: str, mode: GroundingMode) -> None:
     assert "evil" not in shown(f"A node is a process at {address} [1]. {NODE} [1].", mode)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "evil-mill·com",
+        "evil-mill,com",
+        "evil-mill (punkt) de",
+        "evil-mill . com",
+        "evil-mill[dot]com",
+        "ftp//evil",
+        "info＠evil．nl",
+        "bugs (at) evil-mill (dot) net",
+        "ｗｗｗ．evil．uk",
+        "h t t p : / / evil-tours . fr",
+    ],
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_an_address_in_other_signs_goes_whole(address: str, mode: GroundingMode) -> None:
+    shown_words = re.findall(r"\w+", shown(f"{NODE}, see {address} [1].", mode))
+    assert not set(re.findall(r"\w+", address)).intersection(shown_words)
+
+
+@pytest.mark.parametrize("stretch", ["The torque is 5 N·m", "The locales are en,de,fr", "The line ends in mill . com"])
+def test_what_the_book_writes_like_an_address_stays(stretch: str) -> None:
+    writer = AnswerWriter([passage(1, f"{stretch}.")], AnswerOptions(REFUSAL, footer="none"))
+    writer.feed(f"{stretch} [1].")
+    writer.close()
+    assert writer.shown.content == f"{stretch} [1]."
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,6 +7,7 @@ A removal includes the space before it and brackets that become empty. The text 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -43,7 +44,19 @@ _DANGLING: Final = re.compile(
 )
 # Markdown and full stops by which an address is written so that only a reader takes it for one: `evil\.com`.
 _DISGUISE: Final = re.compile(r"\\(?=[.\-_:/@])|(?<=\S)\*{1,3}|\*{1,3}(?=\S)|(?<!\w)_{1,2}|_{1,2}(?!\w)")
-_DISGUISED_DOT: Final = re.compile(r"(?<=[A-Za-z0-9])[。︒](?=[A-Za-z])")
+# Other signs in place of its full stop. Before "com" a comma is one; "N·m", "en,de" and "fin . de" are none.
+_GENERIC: Final = "com|org|net|info|biz|xyz"
+_DISGUISED_DOT: Final = re.compile(
+    r"(?P<host>[\w-]{2,63})(?:[。︒](?=[A-Za-z])"
+    r"|(?:[·•․‧∙⋅]| {0,2}[\[({<] ?(?:\.|dot|punkt|punto|point|ponto|punt) ?[\])}>] {0,2})"
+    rf"(?=(?:{_GENERIC}|shop|store|online|site|example|de|fr|nl|uk|eu|ru|cn|io|pl|se|ch)\b)"
+    rf"| {{1,2}}\. {{0,2}}(?=(?:{_GENERIC}|shop|example|fr|nl|uk|eu|ru|cn)\b)"
+    rf"|,(?=(?:{_GENERIC})\b))",
+    re.IGNORECASE,
+)
+_DISGUISED_AT: Final = re.compile(r"(?<=\w) ?[\[({<] ?(?:at|arroba) ?[\])}>] ?(?=[\w-]{1,63}\.\w)", re.IGNORECASE)
+_DISGUISED_SCHEME: Final = re.compile(r"\b(?P<scheme>h ?t ?t ?p(?: ?s)?|f ?t ?p) ?:? ?/ ?/ ?(?=\w)", re.IGNORECASE)
+_FULL_WIDTH: Final = re.compile("[＠．／０-９Ａ-Ｚａ-ｚ]|：(?=[/／])")
 _LOOKS: Final = re.compile(r"[\[【［〔]\s*\d{1,4}\s*[\]】］〕]")
 _BRACKETS: Final = re.compile(r"[\[\]【】<>]|\]?\(|\)(?=\()")
 _KEPT_TAGS: Final = re.compile(
@@ -83,8 +96,8 @@ class Sanitizer:
         'A node runs.'
         """
         allowed = self.allowed({*self.numbers(text), *cited})
-        undisguised = _DISGUISED_DOT.sub(".", _DISGUISE.sub("", text.text))
-        if undisguised != text.text and len(allowed.strange(undisguised)) > len(allowed.strange(text.text)):
+        undisguised = allowed.undisguised(text.text)
+        if undisguised != text.text and set(allowed.strange(undisguised)) - set(allowed.strange(text.text)):
             text = text.changed(undisguised)
         first = once = Sanitized(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
@@ -152,6 +165,16 @@ class AllowedAddresses:
     def strange(self, text: str) -> list[str]:
         """The addresses in a text that are not allowed."""
         return [url for url in written_addresses(text) if url not in self]
+
+    def undisguised(self, text: str) -> str:
+        """The text with its addresses in plain letters, where no cited passage has them as they are written."""
+        plain = _FULL_WIDTH.sub(lambda sign: unicodedata.normalize("NFKC", sign[0]), _DISGUISE.sub("", text))
+        plain = _DISGUISED_SCHEME.sub(lambda found: f"{found['scheme'].replace(' ', '')}://", plain)
+        plain = _DISGUISED_DOT.sub(lambda found: found[0] if self._has(found[0]) else f"{found['host']}.", plain)
+        return _DISGUISED_AT.sub("@", plain)
+
+    def _has(self, words: str) -> bool:
+        return any(words in source.text for source in self.cited)
 
 
 class Sanitized:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Final
 
-from rag.text.english.order_forms import NOBODY, OURS, QUESTIONS, TELLS_SOMEBODY
+from rag.text.english.order_forms import LEADING_TAG, NOBODY, OURS, QUESTIONS, TAG, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
 from rag.text.order_words import BEGINNINGS, INSIDE, LENGTHS, WORDS, Role
@@ -56,7 +56,9 @@ class OrderSigns:
     def __init__(self, text: str) -> None:
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
         self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
-        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", self.plain))
+        tag = LEADING_TAG.match(self.plain)
+        untagged = self.plain[tag.end() :] if tag and TAG.search(tag[0]) else self.plain
+        self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", untagged))
         self._written = _TOKEN.findall(self.text)
         self.words = [word.casefold() for word in self._written]
         self.roles = [role_of(word) for word in self.words]
@@ -160,11 +162,15 @@ class OrderSigns:
 
     @cached_property
     def speaks(self) -> bool:
-        """Whether it has a verb of speech in any form: "says", "to mention"."""
-        return any(self._is_speech(at) for at in range(len(self.words)))
+        """Whether it has a verb of speech in any form: "says", "to mention", "adds that"."""
+        return any(self._is_speech(at) or self._writes_that(at) for at in range(len(self.words)))
 
     def _is_speech(self, at: int) -> bool:
         return any(role_of(base) & Role.SPEECH for word in self.words[at : at + 1] for base in _bases(word))
+
+    def _writes_that(self, at: int) -> bool:
+        that = self.words[at + 1 : at + 2] == ["that"]
+        return that and any(role_of(base) & Role.WRITE for base in _bases(self.words[at]))
 
     def is_done(self, at: int) -> bool:
         """Whether it is an order fulfilled: "is recommended" does what "recommend" says."""

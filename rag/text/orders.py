@@ -16,11 +16,23 @@ sentence of an answer is supported by it if it keeps its words of order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rag.text.english.order_forms import COLUMN, DEMAND, LETTERS, NEW_ROLE, PASSES_ON, PROMPT, SPEAKING, TAG
+from rag.text.english.order_forms import (
+    CHAT_TOKEN,
+    COLUMN,
+    DEMAND,
+    LETTERS,
+    NEW_ROLE,
+    PASSES_ON,
+    PROMPT,
+    SPEAKING,
+    TAG,
+)
+from rag.text.english.speech_acts import LABEL
 from rag.text.order_signs import OrderSigns, signs_of
 from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
@@ -28,6 +40,7 @@ from rag.text.sentences import Unit, sentence_spans, units
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(r"[^\n]+")
+_COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
 
 
 class Order(NamedTuple):
@@ -62,7 +75,7 @@ def is_order(sentence: str) -> bool:
 
 def _is_strong(sentence: str, signs: OrderSigns) -> bool:
     addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
-    return bool(addressed or _overrides(signs) or NEW_ROLE.search(sentence))
+    return bool(addressed or CHAT_TOKEN.match(sentence) or _overrides(signs) or NEW_ROLE.search(sentence))
 
 
 def _overrides(signs: OrderSigns) -> bool:
@@ -109,7 +122,7 @@ def orders(text: str) -> tuple[Order, ...]:
     A book that speaks of machines that answer, outside its orders, may well address one. In any other book the one
     sentence that names such a machine is suspicious if it has a verb of speech.
     """
-    sentences = [(unit, start, end) for unit in units(text) for start, end in _sentences(text, unit)]
+    sentences = [(unit, start, end) for unit in _units(text) for start, end in _sentences(text, unit)]
     naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).machines]
     found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
     if {one.start for one in found}.issuperset(naming):
@@ -123,13 +136,20 @@ def orders(text: str) -> tuple[Order, ...]:
 def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int) -> Iterator[Order]:
     """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
+    pressing = range(0)  # the blocks in which every order is strong, behind "Ignore all previous instructions."
     for unit, start, end in sentences:
         sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
         signs = signs_of(sentence)
         strong = is_order(sentence)
         held = reach.holds(unit, sentence)
-        code = unit.kind == "code" and unit.text.endswith(("```", "~~~"))  # behind a fence that is never closed is none
-        if strong or (_may_order(sentence) and not code):
+        # What is behind a fence that is never closed is no code.
+        code = unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
+        pressed = unit.block in pressing and (signs.verbs or LABEL.match(sentence))  # "Output: cows fly."
+        if strong or ((pressed or _may_order(sentence)) and not code):
+            opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
+            if opens:
+                pressing = range(unit.block, unit.block + (2 if strong else 1))
+            strong = strong or (unit.block in pressing and not opens)
             begin, stop = (start, end) if strong else _narrowed(text, start, end)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, sentence, strong=strong)
@@ -137,6 +157,22 @@ def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int)
             yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
         elif held:
             yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
+
+
+def _units(text: str) -> list[Unit]:
+    """The units of a text, and its comments of HTML as lines of code: a model reads them too."""
+    found = units(text)
+    return sorted([*found, *_comments(text, found)], key=lambda unit: unit.start)
+
+
+def _comments(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
+    """The comments of HTML that are a line of no unit."""
+    starts = [unit.start for unit in found]
+    for comment in _COMMENT.finditer(text):
+        before = bisect(starts, comment.start()) - 1
+        if before < 0 or found[before].end <= comment.start("comment"):
+            start, end = comment.span("comment")
+            yield Unit(start, end, text[start:end], "code", block=-10 - start)
 
 
 def _narrowed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -12,15 +12,23 @@ TELLS_SOMEBODY: Final = frozenset(  # verbs with whoever is told behind them
     ["tell", "inform", "remind", "notify", "warn", "instruct", "ask", "advise", "convince", "persuade", "urge"]
 )
 TAG: Final = re.compile(
-    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start)\b"
+    r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start|tool[-_](?:result|response|output))\b"
     r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
     r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
+    r"|\A\W*role\s*:\s*[\"']?(?:system|developer|assistant)\b[\"']?(?=\s*(?:\n|\Z))"
     r"|^\W*\#{2,}\s*(?:instructions?|system|assistant|response|human|user|prompt)\b"
     r"|\b(?:begin|start|end)(?:\sof)?\s(?:system\s|new\s|hidden\s)?(?:instructions?|prompt)\b",
     re.IGNORECASE,
 )
+CHAT_TOKEN: Final = re.compile(  # only a text that a chat model is given begins with one
+    r"\W{0,9}?(?:<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>)"
+)
+LEADING_TAG: Final = re.compile(
+    r"\A\W{0,9}?(?:<<?[^<>\n]{1,60}>>?|\[[^\[\]\n]{1,20}\])(?:\s?(?:system|developer|assistant|user)\b)?\s*"
+)
 NEW_ROLE: Final = re.compile(
     r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
+    r"|\byou\sare\s(?:now|no\slonger)\s(?-i:[A-Z])[\w-]*(?=\W*\Z)"
     r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
     r"|\bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)"
     r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
@@ -39,7 +47,10 @@ _SAYING: Final = (
     r"(?:saying|stating|writing|mentioning|telling|answering|replying|responding|claiming|asserting|declaring|"
     r"announcing|insisting|pretending|informing|recommending|suggesting|advising|confirming|stressing|repeating|adding)"
 )
-_SAYS: Final = r"(?:says|insists|claims|states|believes|tells|teaches|swears|asserts|maintains|mentions|contains)"
+_SAYS: Final = (
+    r"(?:says|insists|claims|states|believes|tells|teaches|swears|asserts|maintains|mentions|contains|warns|reminds|"
+    r"recommends|advises|stresses)"
+)
 SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS[2:]} contain"))
 _ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
 _WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
@@ -50,6 +61,7 @@ _RETELLER: Final = (
     r"compos(?:e|es)\s(?:the|an|a)\s(?:reply|answer|response))"
 )
 _MUST: Final = r"(?:must|should|shall|is\sto|are\sto|has\sto|have\sto|needs?\sto)"
+_REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))"
 _PART: Final = r"(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|response)s?"
 _ASKERS: Final = r"(?:users?|readers?|people|anyone|anybody|someone|somebody|they|customers?|visitors?)"
 _PROMPTS: Final = (
@@ -76,13 +88,15 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\b(?:your|as\s(?:an?|the))\s(?:first|last|final|closing|opening|concluding|parting)\s"
     r"(?:lines?|words?|sentences?|remarks?|paragraphs?|statements?)\b",
     r"\b(?:close|conclude|finish|end|begin|start|open)\s(?:with|by)\b[^\n]{0,30}(?::\s|\s[\"'‘“])",
-    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close|finish|conclude|reply|respond|answer|write|print)\b"
+    r"\b(?:include|insert|add|use|mention|say|begin|start|end|close|finish|conclude|reply|respond|answer|write|print|output)\b"
     r"[^.\n]{0,20}"
     r"\bthe\s(?:code\s?word|phrase|words?|sentence|slogan|motto|wording)\b[^\n]{0,3}?(?:[\"'‘“:]|(?-i:[A-Z]{3,}))",
     rf"\b(?:each|every|all)\s{_PART}\s{_MUST}\s"
     r"(?:begin|start|end|close|finish|contain|include|mention|say)\b[^\n]{0,20}"
     r"(?:\s[\"'‘“]|\bthe\s(?:word|phrase|sentence)\b)",
     rf"\b(?:begin|start|open|end|close|finish)\s(?:each|every|all|any)\s{_PART}\swith\b",
+    rf"\b(?:your|the)\s(?:(?:one\sand\s)?only|sole)\s(?:\w+\s){{0,2}}{_REPLY}\s(?:is|are|shall\sbe|will\sbe)\b[^.\n]{{0,20}}[:\"'“]",
+    rf"^\W*(?:an?\s|the\s)?(?:example|sample|model|template)\s(?:of|for)\s(?:an?|the|your)\s(?:\w+\s)?{_REPLY}[*_]*:\s*[\"“]",
     r"\binto\syour\s(?:text|writing|words|summary)\b|^\W*(?:rephrase|reword)\s(?:everything|all|it|this)\b",
     r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?"
     r"(?:readers?|users?|everyone|people)\sto\b",
@@ -108,10 +122,15 @@ _PASSES_ON: Final = (
     r"(?:the\s(?:next|following)|this|these|what\sfollows)\b"
     r"[^.\n]{0,40}\b(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))\b"
 )
+_AS_FACT: Final = (
+    r"(?:^\W*|[,;:]\s|\b(?:and|then)\s)(?:present|state|report|treat|give|cite)\s"
+    r"(?:it|this|that|these|them|the\s(?:following|next|above))\sas\s(?:an?\s)?(?:\w+\s)?(?:facts?|truth|true)\b"
+)
 _DEMANDS: Final = (  # all have a word of `SPEAKING`
     # a role to play
     rf"\byou(?:['’]re|\sare|\splay|\swill\s(?:be|play))\s[^.\n]{{1,60}}?\bwho\s(?:\w+\s)?{_SAYS}\sthat\b",
     # what becomes of the answer
+    rf"\b(?:every|each|any|all)\s{_REPLY}\b[^.\n]{{0,40}}?\s(?:{_SAYS}|{_SAY})\sthat\b",
     rf"\b(?:unless|until|only\sif)\s(?:your|the)\s{_ANSWER}\s{_SAYS}\b",
     rf"\bonly\s{_ANSWER}\s(?:that|which)\s(?:{_SAY}|contain)\b",
     rf"\b{_ANSWER}\s(?:(?:that|which)\s)?you\s(?:generate|write|produce|compose|give|send)\b[^.\n]{{0,20}}"
@@ -138,5 +157,5 @@ COLUMN: Final = re.compile(  # of a table
 )
 PROMPT, DEMAND, PASSES_ON = (
     re.compile("|".join(f"(?:{one})" for one in forms), re.IGNORECASE)
-    for forms in ((*_PROMPTS, *_ANSWERING, _PASSES_ON), _DEMANDS, (_PASSES_ON,))
+    for forms in ((*_PROMPTS, *_ANSWERING, _PASSES_ON, _AS_FACT), _DEMANDS, (_PASSES_ON, _AS_FACT))
 )
