@@ -94,6 +94,7 @@ TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
 RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
 SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", "combined"})  # a reader can add it up
+FURTHER: Final = frozenset({"more", "fewer", "less", "extra", "additional"})  # after a number that is added
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
@@ -102,7 +103,7 @@ AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
 # Of an example or a conclusion, whose numbers a reader may have computed.
 DERIVING: Final = frozenset({
     "eg", "ie", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
-    "for example", "for instance", "that is",
+    "for example", "for instance", "that is", "that makes", "this makes", "which makes", "comes to", "adds up",
 })  # fmt: skip
 FORMULA: Final = frozenset("=≈×÷")
 DERIVES: Final = re.compile(
