@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from rag.evidence.analyzed_text import cues, opposites
+from rag.evidence.analyzed_text import TextLine, cues, opposites
 from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts
+from rag.text.english import numerals
 from rag.text.english.numerals import POINTERS, SMALL
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
@@ -75,7 +76,8 @@ class Comparison(WordContexts):
             omitted = any(
                 line is near[0].tokens and any(token.word in EXCEPTIONS for token in line) for line, _ in places
             )
-            if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted):
+            limited = "only" in {token.word for line in near[:1] for token in line.tokens} - {t.word for t in said}
+            if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted) or limited:
                 yield index
 
     def _is_doubtful(self, token: ComparedToken) -> bool:
@@ -109,7 +111,8 @@ class Comparison(WordContexts):
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
         lines, own = self.sources.lines, self.quantities
         numbered = [(number, q) for number, line in enumerate(lines) for q in line.readings]
-        fitting = [(number, q.first) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
+        same = [(number, q) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
+        fitting = [(number, q.first) for number, q in same if not _counts(self.said, quantity, lines[number], q)]
         kind = (False, quantity.unit, quantity.is_year)
         rivals = [(n, q) for n, q in numbered if n in self.fullest and (q.vague, q.unit, q.is_year) == kind]
         return fitting, [(number, q.first) for number, q in rivals if not any(map(q.same, own))]
@@ -160,6 +163,15 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _counts(line: TextLine, quantity: Quantity, other: TextLine, held: Quantity) -> bool:
+    """Whether a number in words counts something, and the other is only the numeral of a name: "Henry VIII"."""
+    if line.tokens[quantity.first].word not in SMALL or other.tokens[held.first].word not in numerals.ROMAN:
+        return False
+    before = line.tokens[max(0, quantity.first - 1) : quantity.first]
+    named = other.tokens[held.first - 1].key
+    return not any(token.key == named or (token.capital and not token.first) for token in before)
 
 
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}

@@ -181,7 +181,7 @@ class Mentions:
                     yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
-        """Whether a code word, each part from which it may have been put together, or its sign, `::`, is in any text."""
+        """Whether a code word, each part from which it may have been put together, or its sign is in any text."""
         signed = any(f"`{sign}`" in text.text for sign in _SIGNS.findall(word) for text in self._all)
         parts = LETTERS.findall(word.casefold())
         named = any(len(part) >= SHORTEST for part in parts)
@@ -309,8 +309,8 @@ def _names(sentence: AnalyzedText) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
         match = _NAME.fullmatch(prose, token.start, token.end)
-        labels = match is None or _IS_MIXED.match(token.word) is not None  # CO₂, see `_labels`
-        if at in sentence.whole.counted or not token.capital or labels or len(match[1]) < SHORTEST:
+        is_label = _IS_MIXED.match(token.word) is not None  # CO₂, see `_labels`
+        if at in sentence.whole.counted or not token.capital or is_label or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise, permutations
 from typing import Final
@@ -10,12 +10,14 @@ from typing import Final
 from rag.evidence.doubts import Comparison, Places
 from rag.evidence.mentions import Mentions, Reason, missing_reason
 from rag.evidence.quantity import NEARLY, UNNAMED, Quantity, counted
+from rag.evidence.words import Token
 from rag.text.english import numerals
 from rag.text.english.units import named
 
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
 MOST_ITEMS: Final = 12  # of a list that a number may count
 MOST_SUMMED: Final = 12  # numbers of one thing that are added in pairs
+NOUN_REACH: Final = 3  # tokens between a number and what it counts
 _AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
 
@@ -38,7 +40,7 @@ class NumberCheck:
         """
         for quantity in self._claim.quantities:
             fitting, rivals = self._claim.numbered(quantity)
-            if (last := self._strange_unit(quantity)) is not None:
+            if (last := self._strange_unit(quantity, fitting)) is not None:
                 yield missing_reason("unit", self._written(quantity.first, last), near=True)
             if fitting and (first := self._added_bound(quantity, fitting)) is not None:
                 yield missing_reason("number", self._written(first, quantity.last), near=True)
@@ -85,8 +87,10 @@ class NumberCheck:
         known = all(token.key in self._sources.holders for token in listed if token.content)
         return not quantity.unit and 2 <= count <= MOST_ITEMS and quantity.value == str(count) and known
 
-    def _strange_unit(self, quantity: Quantity) -> int | None:
-        """The last token of a number that is there with another unit: "5 tablets" for "5 mg", "150 kg" for "150 PS"."""
+    def _strange_unit(self, quantity: Quantity, places: Places) -> int | None:
+        """The last token of a number that is there with another unit or noun: "150 kg" for "150 PS", "3 boats" for
+        "3 coins".
+        """
         fitting = [held for held in self._held if quantity.same(held) and quantity.fits(held)]
         units = {held.unit for held in fitting}
         measured = quantity.size is not None and quantity.size[1] != ""
@@ -98,14 +102,27 @@ class NumberCheck:
         after = self._said[quantity.last + 1 : quantity.last + 4]
         strange = "" not in units and units.isdisjoint(named([token.raw for token in after]))
         is_noun = any(token.content and token.key not in self._sources.holders for token in after[:1])
-        return quantity.last + 1 if strange and is_noun else None
+        return quantity.last + 1 if (strange and is_noun) or self._counts_other(after[:1], places) else None
+
+    def _counts_other(self, noun: Sequence[Token], places: Places) -> bool:
+        """Whether the passages have the noun, but another one after the number, and this one nowhere around it."""
+        key = next((token.key for token in noun if token.content), "")
+        lines = [(self._sources.lines[number].tokens, at) for number, at in places]
+        following = [tokens[at + 1 : at + 2] for tokens, at in lines]
+        around = {token.key for tokens, at in lines for token in tokens[max(0, at - NOUN_REACH) : at + 1 + NOUN_REACH]}
+        others = all(token.content for tokens in following for token in tokens) and all(following)
+        return key in self._sources.holders and bool(places) and others and key not in around
 
     def _added_bound(self, quantity: Quantity, places: Places) -> int | None:
-        """The token that makes a bound of a number which the passages state plainly: "over 6 euros" for "6 euros"."""
+        """The token that makes another bound of a number: "over 6 euros" for "6 euros", "at least 3" for "up to 3"."""
         words = self._words[: quantity.first]
         added = next((at for at, word in enumerate(words) if at >= len(words) - 2 and word in numerals.BOUNDS), None)
-        lines = (self._sources.lines[number] for number, _ in places)
-        bounded = any(token.word in numerals.BOUNDING for line in lines for token in line.tokens)
+        lines = [(self._sources.lines[number], at) for number, at in places]
+        held = [_bound([token.word for token in line.tokens[:at]]) for line, at in lines]
+        said = _bound(words)
+        if said and all(held) and said not in held:
+            return max(0, quantity.first - 2)
+        bounded = any(token.word in numerals.BOUNDING for line, _ in lines for token in line.tokens)
         return None if bounded else added
 
     def _is_computed(self, quantity: Quantity) -> bool:
@@ -164,3 +181,8 @@ class NumberCheck:
         nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
         after = self._said[quantity.last + 1 : quantity.last + 2]
         return any(token.content and token.key in nouns for token in after)
+
+
+def _bound(before: Sequence[str]) -> str:
+    """Which bound the words before a number make of it: "lower", "upper", "exact"; "" for none."""
+    return next((numerals.BOUND[word] for word in before[-2:] if word in numerals.BOUND), "")

@@ -56,10 +56,11 @@ class Quantity:
         return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none, or the sizes are the same."""
-        if self.size == other.size is not None or not self.unit or not other.unit:
+        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same."""
+        if self.size == other.size is not None:
             return True
-        alike = self.unit == other.unit or {self.unit, other.unit} in (_POUNDS, _PERIODS.keys())
+        named = {self.unit, other.unit} - {""}
+        alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys())
         return alike and (not self.per or not other.per or self.per == other.per)
 
     def measures_as(self, other: Quantity) -> bool:

@@ -81,6 +81,12 @@ BOUNDS: Final = frozenset({
     "over", "under", "above", "below", "beyond", "more", "less", "fewer", "least", "most", "twice", "thrice", "double",
     "triple",
 })  # fmt: skip
+# What a word directly or two words before a number makes of it.
+BOUND: Final = {
+    **dict.fromkeys(("over", "above", "beyond", "more", "least", "minimum"), "lower"),
+    **dict.fromkeys(("under", "below", "less", "fewer", "most", "up", "maximum"), "upper"),
+    "exactly": "exact",
+}
 # Anywhere in a sentence whose number may be such a bound.
 BOUNDING: Final = BOUNDS | frozenset({
     "minimum", "maximum", "min", "max", "exceed", "exceeds", "exceeding", "exceeded", "up", "upwards", "limit",
