@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rag.answer.cited_passage import Finding, TurnEvidence, best_quote, check_passages
+from rag.answer.cited_passage import CitedPassage, Finding, TurnEvidence, best_quote, check_passages
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.answer.sanitizer import Sanitized, Sanitizer
 from rag.evidence.analyzed_text import read
@@ -292,10 +292,23 @@ class LineCheck:
             return Finding("supported", quotes, tuple(alone), any(finding.verbatim for finding in each))
         found = check_passages(sentence, sources, self._evidence.beside) if len(sources) > 1 else each[0]
         if found.by:
-            return Finding("supported", quotes | found.quotes, tuple(quotes))
+            needed = self._needed(sentence, sources)
+            return Finding("supported", {number: (quotes | found.quotes)[number] for number in needed}, needed)
         if found.supported:  # as a lead-in or a remark, which states nothing that a passage could say
             found = found._replace(standing="unconfirmed", reasons=("distant: no sentence of the passages says it",))
         return found._replace(quotes=quotes)
+
+    def _needed(self, sentence: str, sources: Sequence[CitedPassage]) -> tuple[int, ...]:
+        """The numbers of passages that support the sentence together and none of which may be left out.
+
+        Those that have the fewest words of the sentence are left out first.
+        """
+        wanted, needed = read(sentence).whole.telling.keys(), list(sources)
+        for source in sorted(sources, key=lambda source: len(wanted & source.stated)):
+            rest = [other for other in needed if other is not source]
+            if rest and check_passages(sentence, rest, self._evidence.beside).by:
+                needed = rest
+        return tuple(source.number for source in needed)
 
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.

@@ -227,5 +227,6 @@ class AnswerWriter:
         if not line.frame:
             self.grounding.sentences += 1
             self.grounding.supported += standing == "supported"
-            self.grounding.unconfirmed += standing == "unconfirmed"
+            counts = shown or self._options.mode == "exact"  # else a lead with nothing below it is only removed
+            self.grounding.unconfirmed += standing == "unconfirmed" and counts
             self.grounding.removed += not shown

@@ -151,9 +151,20 @@ class AnalyzedText:
         return frozenset(plain_number(part) for run in runs for part in (run, *re.split("[.,]", run)))
 
     def spells_out(self, acronym: str) -> bool:
-        """Whether words in a row have these initials: an SSD is a solid-state drive."""
-        letters = (f"{re.escape(letter)}[^\\W\\d_]+" for letter in acronym.casefold())
-        return re.search(rf"\b{_JOINT.join(letters)}", self.folded) is not None
+        """Whether words in a row have these initials: an SSD is a solid-state drive.
+
+        One of three or more may be elsewhere: "the anterior cruciate ligament and the posterior one" spells out PCL.
+        """
+        letters = acronym.casefold()
+        initials = [f"{re.escape(letter)}[^\\W\\d_]+" for letter in letters]
+        elsewhere = [at for at, letter in enumerate(letters) if len(letters) > 2 and self._initials.issuperset(letter)]
+        forms = [initials, *([*initials[:at], r"[^\W\d_]+", *initials[at + 1 :]] for at in elsewhere)]
+        return any(re.search(rf"\b{_JOINT.join(form)}", self.folded) for form in forms)
+
+    @cached_property
+    def _initials(self) -> frozenset[str]:
+        """The first letters of its words without those that an acronym leaves out."""
+        return frozenset(part[0] for part in self.parts - UNSPOKEN)
 
 
 @lru_cache(maxsize=512)

@@ -1,4 +1,4 @@
-"""Reasons to doubt a claim: a number that no passage has, or a word that the passages have elsewhere, or reversed.
+"""Reasons to doubt a claim: a word that the passages have elsewhere, or reversed.
 
 Each number, name, comparison or denial is compared with its places in the passages: `own` is how well the context of
 its best place fits, `rival` the same for another number or name, or for a place that says the opposite. What no single
@@ -9,17 +9,13 @@ word shows is one score of six signals. Its weights are those of a logistic regr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import combinations, pairwise
 from typing import Final, Literal, NamedTuple
 
-from rag.evidence.analyzed_text import cues, opposites
-from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.quantity import NEARLY, UNNAMED, Quantity
+from rag.evidence.analyzed_text import TextLine, cues, opposites
+from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english import numerals
 from rag.text.english.numerals import POINTERS, SMALL
-from rag.text.english.units import named
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
@@ -80,7 +76,8 @@ class Comparison(WordContexts):
             omitted = any(
                 line is near[0].tokens and any(token.word in EXCEPTIONS for token in line) for line, _ in places
             )
-            if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted):
+            limited = "only" in {token.word for line in near[:1] for token in line.tokens} - {t.word for t in said}
+            if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted) or limited:
                 yield index
 
     def _is_doubtful(self, token: ComparedToken) -> bool:
@@ -114,7 +111,8 @@ class Comparison(WordContexts):
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
         lines, own = self.sources.lines, self.quantities
         numbered = [(number, q) for number, line in enumerate(lines) for q in line.readings]
-        fitting = [(number, q.first) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
+        same = [(number, q) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
+        fitting = [(number, q.first) for number, q in same if not _counts(self.said, quantity, lines[number], q)]
         kind = (False, quantity.unit, quantity.is_year)
         rivals = [(n, q) for n, q in numbered if n in self.fullest and (q.vague, q.unit, q.is_year) == kind]
         return fitting, [(number, q.first) for number, q in rivals if not any(map(q.same, own))]
@@ -167,6 +165,15 @@ class Comparison(WordContexts):
         return sides
 
 
+def _counts(line: TextLine, quantity: Quantity, other: TextLine, held: Quantity) -> bool:
+    """Whether a number in words counts something, and the other is only the numeral of a name: "Henry VIII"."""
+    if line.tokens[quantity.first].word not in SMALL or other.tokens[held.first].word not in numerals.ROMAN:
+        return False
+    before = line.tokens[max(0, quantity.first - 1) : quantity.first]
+    named = other.tokens[held.first - 1].key
+    return not any(token.key == named or (token.capital and not token.first) for token in before)
+
+
 WEIGHTS: Final = {"tail": -4.54, "missing": -0.69, "short": -1.50, "denial": 0.82, "added": 0.85, "limited": 1.54}
 BIAS: Final = 3.22
 
@@ -210,139 +217,3 @@ def _tail(claim: WordContexts) -> float:
         adjacent = {key for other in sources.around(line) for key in other.places}
         most = max(most, sum(word.weight * ((word.key in own) or ADJACENT * (word.key in adjacent)) for word in words))
     return most / whole if whole else 1.0
-
-
-OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
-MOST_ITEMS: Final = 12  # of a list that a number may count
-_AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
-
-
-class NumberCheck:
-    """The numbers of one claim, compared with those of the passages. `text` is the text of the claim.
-
-    `derives`: the claim is an example or a conclusion, so that a reader may have computed its numbers.
-    """
-
-    def __init__(self, claim: Comparison, text: str, mentions: Mentions, *, derives: bool = False) -> None:
-        self._claim, self._text, self._mentions, self._derives = claim, text, mentions, derives
-        self._sources = claim.sources
-        self._said = claim.said.tokens
-        self._words = [token.word for token in self._said]
-
-    def reasons(self) -> Iterator[Reason]:
-        """The numbers that no passage has, or that it has only with another unit.
-
-        "It weighs 98 kg" for "It weighs 89 kg" is contradicted; "196 pounds" is unconfirmed, since it is nearly 89 kg.
-        """
-        for quantity in self._claim.quantities:
-            fitting, rivals = self._claim.numbered(quantity)
-            if (last := self._strange_unit(quantity)) is not None:
-                yield missing_reason("unit", self._written(quantity.first, last), near=True)
-            if fitting and (first := self._added_bound(quantity, fitting)) is not None:
-                yield missing_reason("number", self._written(first, quantity.last), near=True)
-            if fitting or quantity.vague or self._is_no_claim(quantity):
-                continue
-            another = OF_ANOTHER * self._claim.usual(quantity.first)
-            counts = self._claim.points_back(quantity) or self._counts_items(quantity)
-            if counts and self._claim.best(quantity.first, quantity.last, rivals) < another:
-                continue
-            number = self._written(quantity.first, quantity.last)
-            same = [held for held in self._held if quantity.same(held)]
-            near = self._derives or self._is_computed(quantity) or self._may_be(quantity)
-            if same:
-                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
-            elif near:
-                yield missing_reason("number", number, near=True)
-            else:
-                start, counted = self._said[quantity.first].start, self._is_counted(quantity)
-                yield self._mentions.number(self._text, start, number, counted=counted)
-
-    @cached_property
-    def _held(self) -> list[Quantity]:
-        return [quantity for line in self._sources.lines for quantity in line.readings]
-
-    def _written(self, first: int, last: int) -> str:
-        return " ".join(self._words[first : last + 1])
-
-    def _is_no_claim(self, quantity: Quantity) -> bool:
-        """Whether it belongs to a title or a name such as B-12, or numbers a part of the sentence: "(1) press it"."""
-        before, after = quantity.first - 1, quantity.last + 1
-        around = [self._words[at] if 0 <= at < len(self._words) else "" for at in (before - 1, before, after)]
-        is_few = quantity.value.isdigit() and int(quantity.value) <= MOST_ITEMS
-        numbers_parts = is_few and around[0] in numerals.BEFORE_PART and around[1:] == ["(", ")"]
-        named = not self._sources.known.isdisjoint(quantity.keys)
-        return numbers_parts or named or self._mentions.has_code(self._text, self._said[quantity.last].end)
-
-    def _counts_items(self, quantity: Quantity) -> bool:
-        """Whether it counts a list after it, whose content words the passages have: "two systems, A and B"."""
-        words, after = self._words, quantity.last + 1
-        begin = next((at for at in range(after, len(words)) if words[at] in numerals.BEFORE_LIST), len(words))
-        listed = self._said[begin + 1 :]
-        items = "".join("|" if token.word in numerals.LIST_SEPARATORS else "x" * token.content for token in listed)
-        count = sum(map(bool, items.split("|")))
-        known = all(token.key in self._sources.holders for token in listed if token.content)
-        return not quantity.unit and 2 <= count <= MOST_ITEMS and quantity.value == str(count) and known
-
-    def _strange_unit(self, quantity: Quantity) -> int | None:
-        """The last token of a number that is there with another unit: "5 tablets" for "5 mg", "150 kg" for "150 PS"."""
-        fitting = [held for held in self._held if quantity.same(held) and quantity.fits(held)]
-        units = {held.unit for held in fitting}
-        measured = quantity.size is not None and quantity.size[1] != ""
-        equal = measured and any(held.size == quantity.size for held in fitting)  # twice a day is every 12 hours
-        if quantity.vague or not units or equal:
-            return None
-        if quantity.unit:
-            return quantity.last if units == {""} and quantity.unit not in UNNAMED | self._sources.units else None
-        after = self._said[quantity.last + 1 : quantity.last + 4]
-        strange = "" not in units and units.isdisjoint(named([token.raw for token in after]))
-        is_noun = any(token.content and token.key not in self._sources.holders for token in after[:1])
-        return quantity.last + 1 if strange and is_noun else None
-
-    def _added_bound(self, quantity: Quantity, places: Places) -> int | None:
-        """The token that makes a bound of a number which the passages state plainly: "over 6 euros" for "6 euros"."""
-        words = self._words[: quantity.first]
-        added = next((at for at, word in enumerate(words) if at >= len(words) - 2 and word in numerals.BOUNDS), None)
-        lines = (self._sources.lines[number] for number, _ in places)
-        bounded = any(token.word in numerals.BOUNDING for line in lines for token in line.tokens)
-        return None if bounded else added
-
-    def _is_computed(self, quantity: Quantity) -> bool:
-        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.
-
-        Or it is the sum, difference, product or quotient of two other numbers of the claim. Or the claim calls it a
-        total or an estimate, and the passages have numbers of its unit.
-        """
-        before = self._words[: quantity.first]
-        cued = not numerals.DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before))))
-        amounts = (other.amount for other in self._claim.quantities if other is not quantity)
-        pairs = combinations(filter(None, amounts), 2)
-        results = (quantity.amount in (a + b, abs(a - b), a * b, a / b, b / a) for a, b in pairs)
-        if cued or not numerals.FORMULA.isdisjoint(self._words) or any(results):
-            return True
-        estimated = not numerals.ESTIMATED.isdisjoint(before[-2:]) or not numerals.SUMMED.isdisjoint(self._words)
-        return estimated and any(map(quantity.counts_like, self._held))
-
-    def _may_be(self, quantity: Quantity) -> bool:
-        """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
-        ratio = quantity.value.split(":")
-        is_ratio = len(ratio) > 1 and {held.value for held in self._held}.issuperset(ratio)
-        return any(map(quantity.nearly, self._held)) or is_ratio or self._is_time_between(quantity)
-
-    def _is_time_between(self, quantity: Quantity) -> bool:
-        """Whether it is a number of years, or an age, and two years of the passages are about so far apart."""
-        around = self._words[max(0, quantity.first - _AGE_REACH) : quantity.last + 1 + _AGE_REACH]
-        is_age = not quantity.unit and not numerals.AGES.isdisjoint(around)
-        if not (is_age or quantity.unit == "year") or not quantity.value.isdigit():
-            return False
-        apart, years = int(quantity.value), [int(held.value) for held in self._held if held.is_year]
-        allowed = NEARLY * apart if quantity.rounded else 0
-        return any(abs(later - earlier - apart) <= allowed for later in years for earlier in years)
-
-    def _is_counted(self, quantity: Quantity) -> bool:
-        """Whether the passages count another number of the same unit, or of the thing named after it."""
-        if quantity.unit or quantity.per:
-            return any(map(quantity.counts_like, self._held))
-        counted = [(line.tokens, q.last) for line in self._sources.lines for q in line.readings if not q.vague]
-        nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
-        after = self._said[quantity.last + 1 : quantity.last + 2]
-        return any(token.content and token.key in nouns for token in after)

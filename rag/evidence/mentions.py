@@ -74,6 +74,7 @@ _REACHED: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"(?:#|//|/\*|--|<!--)")
 _BEGINS: Final = frozenset("|*_:;–—\"'“‘([>")  # a word after one of these may have its capital from there
+_OF_PLACE: Final = re.compile(r"(?:v?ian|an|ese|ish|ic)s?$")  # ends the adjective of a place or a person
 _NAME: Final = re.compile(r"([^\W\d_]+)(?:['’]s)?")
 # Verbs after a single word that is a subject: "Smith says". An imperative has no verb after it.
 _VERBS: Final = re.compile(
@@ -82,12 +83,14 @@ _VERBS: Final = re.compile(
 )
 _SPAN: Final = re.compile(r"`[^`]*`")
 _HYPHENED: Final = re.compile(r"\b[A-Za-z]{1,6}-\d+$")
+_SUBSCRIPTS: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _IS_MIXED: Final = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")
 # Neither "I" nor an article, an initial or a part of "T-shirt", "Q&A" and "C++".
 _LETTER: Final = re.compile(
     r"(?<!\w)(?:[^\W\d_]{2,30}[ -][B-HJ-Z]|[A-Z][A-Za-z]{2,30}[ -]A(?! [A-Z])|[a-z]{2,30} A(?=[.,;)]))"
     r"(?![\w&/'’+#-]|\. ?[A-Z])"
 )
+_SIGNS: Final = re.compile(r"[^\w\s`]{2,}")
 _RUN: Final = re.compile(r"[^\W\d_]+|\d+")
 _WHOLE: Final = r"(?<![^\W_]){}s?(?![^\W_])"
 
@@ -107,7 +110,7 @@ class Mentions:
         """
         for name, (key, certain) in _names(sentence).items():
             if all(text.keys.isdisjoint((key, key.removesuffix("s"))) for text in self._cited):
-                near = _has_name(self._all, name) or self._is_known_acronym(name)
+                near = _has_name(self._all, name) or _has_stem(self._all, name) or self._is_known_acronym(name)
                 yield missing_reason("name", name, near=near or not certain)
         if subject := self._strange_subject(sentence):
             yield missing_reason("name", subject, near=True)
@@ -178,12 +181,12 @@ class Mentions:
                     yield missing_reason("code", package, near=not certain or self._is_near(package))
 
     def _is_near(self, word: str) -> bool:
-        """Whether a code word, or each of the parts from which it may have been put together, is in any text."""
+        """Whether a code word, each part from which it may have been put together, or its sign is in any text."""
+        signed = any(f"`{sign}`" in text.text for sign in _SIGNS.findall(word) for text in self._all)
         parts = LETTERS.findall(word.casefold())
         named = any(len(part) >= SHORTEST for part in parts)
-        return (named and all(any(part in text.parts for text in self._all) for part in parts)) or _holds(
-            self._all, word
-        )
+        composed = named and all(any(part in text.parts for text in self._all) for part in parts)
+        return signed or composed or _holds(self._all, word)
 
     def block(self, block: str) -> Iterator[Reason]:
         """The same of the lines of a fenced block, without shell prompts and indentation.
@@ -259,7 +262,7 @@ class _Label:
 def _labels(sentence: AnalyzedText) -> Iterator[_Label]:
     prose = _SPAN.sub(lambda code: " " * len(code[0]), sentence.text)
     for at, token in enumerate(sentence.whole.tokens):
-        word = re.sub("['’]s$", "", prose[token.start : token.end])
+        word = re.sub("['’]s$", "", prose[token.start : token.end]).translate(_SUBSCRIPTS)
         if at not in sentence.whole.counted and (_IS_MIXED.match(word) or any(map(_is_numeral, word))):
             yield _Label("", word)
     yield from (_Label(found[0][:-2], found[0][-1]) for found in _LETTER.finditer(prose))
@@ -278,6 +281,13 @@ def missing_reason(kind: str, text: str, *, near: bool) -> Reason:
 def _has_name(texts: Sequence[AnalyzedText], name: str) -> bool:
     forms = (name.casefold(), name.casefold().removesuffix("s"))
     return any(form in text.folded for text in texts for form in forms)
+
+
+def _has_stem(texts: Sequence[AnalyzedText], name: str) -> bool:
+    """Whether a name has the stem of this one, as Bohemia has that of "Bohemian"."""
+    stem = _OF_PLACE.sub("", name.casefold())
+    same = re.compile(rf"\b{re.escape(stem)}[^\W\d_]{{0,3}}\b" if len(stem) > SHORTEST else "(?!)")
+    return any(same.search(text.folded) for text in texts)
 
 
 def _addresses(sentence: str) -> list[str]:
@@ -299,7 +309,8 @@ def _names(sentence: AnalyzedText) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for at, token in enumerate(sentence.whole.tokens):
         match = _NAME.fullmatch(prose, token.start, token.end)
-        if at in sentence.whole.counted or not token.capital or not match or len(match[1]) < SHORTEST:
+        is_label = _IS_MIXED.match(token.word) is not None  # CO₂, see `_labels`
+        if at in sentence.whole.counted or not token.capital or is_label or not match or len(match[1]) < SHORTEST:
             continue
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity, ratio_of, sum_of
+from rag.evidence.quantity import AS_WRITTEN, CENTURY, DECADE, Quantity, end_of_years, ratio_of, sum_of
 from rag.evidence.words import MINUS, Token
 from rag.text.english import numerals
 from rag.text.english.units import MONEY, size_of, unit_of
@@ -69,6 +69,8 @@ def _read(tokens: Sequence[Token], at: int) -> _Number | None:
     if word in numerals.ROMAN and at and tokens[at].capital and tokens[at - 1].capital:
         return Fraction(numerals.ROMAN[word]), 1, "", len(word) == 1
     if word[0].isdigit():
+        if year := end_of_years(tokens, at):
+            return Fraction(year), 1, "", False
         is_age = word.endswith("0s") and len(word) <= len("30s") and before not in numerals.BEFORE_DECADE
         is_money = before in numerals.CURRENCIES or unit_of(_raw(tokens, at + 1)) in MONEY
         return (Fraction(word[:-1]), 1, "second", False) if is_age else _digits(tokens[at], is_money=is_money)

@@ -11,6 +11,7 @@ from typing import Final
 from rag.evidence.words import Token
 from rag.text.english import numerals
 from rag.text.english.units import size_of
+from rag.text.english.word_lists import MONTHS
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
@@ -20,6 +21,7 @@ AS_WRITTEN: Final = "="  # begins the name of a unit that no table has
 UNNAMED: Final = frozenset({DECADE, CENTURY, "part", "fold"})  # units that a text need not name: half is a part
 _PERIODS: Final = {DECADE: 10, CENTURY: 100}
 _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
+_YEARS: Final = re.compile(r"(1\d|20)(\d\d)[-‐‑–—](\d\d)")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
 _TINY: Final = frozenset("0123456")
 
@@ -54,10 +56,11 @@ class Quantity:
         return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none, or the sizes are the same."""
-        if self.size == other.size is not None or not self.unit or not other.unit:
+        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same."""
+        if self.size == other.size is not None:
             return True
-        alike = self.unit == other.unit or {self.unit, other.unit} in (_POUNDS, _PERIODS.keys())
+        named = {self.unit, other.unit} - {""}
+        alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys())
         return alike and (not self.per or not other.per or self.per == other.per)
 
     def measures_as(self, other: Quantity) -> bool:
@@ -91,6 +94,19 @@ class Quantity:
     @property
     def is_year(self) -> bool:
         return _YEAR.fullmatch(self.value) is not None
+
+
+def counted(quantity: Quantity, tokens: Sequence[Token]) -> tuple[str | None, Fraction]:
+    """What it counts, and how many: grams, seconds also of a date, else the noun after it. "2 more" count "" more."""
+    if quantity.size is None or quantity.size[1]:
+        return (quantity.size[1], quantity.size[0]) if quantity.size else (None, Fraction(0))
+    after = tokens[quantity.last + 1 : quantity.last + 2]
+    beside = (*tokens[max(0, quantity.first - 1) : quantity.first], *after)
+    unit = "year" if quantity.is_year else "day" if any(token.word in MONTHS for token in beside) else ""
+    factor, _, basic = size_of(unit)
+    further = any(token.word in numerals.FURTHER for token in after)
+    noun = "" if further else next((token.key for token in after if token.content), None)
+    return (basic, factor * quantity.size[0]) if unit else (noun, quantity.size[0])
 
 
 def readings(quantities: Iterable[Quantity], held: Container[str]) -> Iterator[Quantity]:
@@ -129,3 +145,11 @@ def ratio_of(first: Quantity, second: Quantity, tokens: Sequence[Token]) -> Quan
     if not whole or not (called or (counts_parts and between[-1] in numerals.TO_PART)):
         return None
     return Quantity(first.first, second.last, f"{first.value}:{second.value}", "", False)
+
+
+def end_of_years(tokens: Sequence[Token], at: int) -> int:
+    """The second year of two as in "1697-98"; 0 for none."""
+    three = tokens[max(0, at - 2) : at + 1]
+    written = _YEARS.fullmatch("".join(token.raw for token in three))
+    close = written is not None and three[-1].end - three[0].start == len(written[0])
+    return int(written[1] + written[3]) if close and written and written[3] > written[2] else 0

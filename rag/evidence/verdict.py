@@ -10,12 +10,14 @@ from itertools import pairwise, takewhile
 from typing import Final, Literal
 
 from rag.evidence.analyzed_text import TextLine, read
-from rag.evidence.doubts import Comparison, NumberCheck, score
+from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
+from rag.evidence.number_check import NumberCheck
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.evidence.words import key_of
 from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.speech_acts import HEADING_WORDS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
 
@@ -196,7 +198,7 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
     """The reason against a heading or a lead with two content words that are neither general nor in a passage."""
     if sort in ("heading", "lead"):
         words = [token for token in sentence.tokens if token.content and not token.digits]
-        general = LIGHT | STOP_WORDS | sources.known
+        general = LIGHT | STOP_WORDS | HEADING_WORDS | sources.known
         strange = [t.word for t in words if t.key not in sources.holders and general.isdisjoint((t.word, t.key))]
         if len(strange) > STRANGE:
             yield "unconfirmed", f"distant: the passages say nothing of {strange[0]} and {strange[1]}"

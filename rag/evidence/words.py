@@ -30,9 +30,11 @@ _TOKEN: Final = re.compile(
     r"|(?<![\w)\]}%°/.+−–-])(?P<sign>[−–-])(?=[$€£¥₹]?\d)"  # of -5; not of 2-5, a-5 and --5
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
+    r"|(?:counter|anti)-(?=[a-z])[^\W\d_]+"
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
     r"|[^\w\s]"
 )
+_HYPHEN: Final = re.compile(r"(?<=\w)-")  # of "anti-clockwise"
 _ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
@@ -125,7 +127,7 @@ def _numeral(raw: str) -> _Parts:
 @lru_cache(maxsize=50_000)
 def _split(raw: str) -> _Parts:
     """The parts of a match that is no date and no power of ten."""
-    word = raw.lower() if raw.isascii() else _plain(raw)
+    word = _HYPHEN.sub("", raw.lower() if raw.isascii() else _plain(raw))
     if word[0].isdigit():
         return [(0, len(raw), _GROUPS.sub("", word))]
     if word[0] == "v" and word[1:2].isdigit() and "." in word:

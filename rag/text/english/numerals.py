@@ -81,6 +81,12 @@ BOUNDS: Final = frozenset({
     "over", "under", "above", "below", "beyond", "more", "less", "fewer", "least", "most", "twice", "thrice", "double",
     "triple",
 })  # fmt: skip
+# What a word directly or two words before a number makes of it.
+BOUND: Final = {
+    **dict.fromkeys(("over", "above", "beyond", "more", "least", "minimum"), "lower"),
+    **dict.fromkeys(("under", "below", "less", "fewer", "most", "up", "maximum"), "upper"),
+    "exactly": "exact",
+}
 # Anywhere in a sentence whose number may be such a bound.
 BOUNDING: Final = BOUNDS | frozenset({
     "minimum", "maximum", "min", "max", "exceed", "exceeds", "exceeding", "exceeded", "up", "upwards", "limit",
@@ -94,6 +100,7 @@ TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
 RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
 SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", "combined"})  # a reader can add it up
+FURTHER: Final = frozenset({"more", "fewer", "less", "extra", "additional"})  # after a number that is added
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
@@ -102,7 +109,7 @@ AGES: Final = frozenset({"age", "aged", "old"})  # near a number of years
 # Of an example or a conclusion, whose numbers a reader may have computed.
 DERIVING: Final = frozenset({
     "eg", "ie", "→", "so", "thus", "hence", "therefore", "if", "suppose", "assuming", "imagine", "equals",
-    "for example", "for instance", "that is",
+    "for example", "for instance", "that is", "that makes", "this makes", "which makes", "comes to", "adds up",
 })  # fmt: skip
 FORMULA: Final = frozenset("=≈×÷")
 DERIVES: Final = re.compile(

@@ -268,7 +268,12 @@ _COURTEOUS_LIST: Final = """
 anytime chat could documentation doing hear issue kind know manual pleased problem reach resolved sorted whenever words
 """
 _COURTEOUS: Final = _AROUND.union(_TALK_WORDS, _COURTEOUS_LIST.split())
-_ASSENT: Final = frozenset(["absolutely", "certainly", "correct", "definitely", "is", "it", "it's", "that", "that's"])
+# A reply of these words answers the question by itself, as "Yes." does.
+_REPLY_WORDS: Final = """
+absolutely certainly correct definitely is it it's that that's partly mostly usually often sometimes rarely generally
+normally exactly quite really entirely depends not
+"""
+_REPLIES: Final = frozenset(_REPLY_WORDS.split())
 # After these words the topic of the conversation may be named.
 _TOPIC_AFTER: Final = frozenset({"about", "on", "regarding", "for", "concerning", "of", "how", "why", "what", "to"})
 
@@ -279,7 +284,7 @@ steps step short brief explanation background context definition definitions ben
 information result results takeaway takeaways first second third next finally also further more related general
 process requirements following follows include includes including these those several some different various described
 listed explained book passage passages says question topic part parts section way ways reasons reason types type kinds
-kind common proceed ingredients instructions method
+kind common proceed ingredients instructions method according chapter
 """
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 
@@ -414,6 +419,8 @@ def is_talk(sentence: str, question: AbstractSet[str] = frozenset()) -> bool:
     talk, nor is one of more than 30 words.
     """
     found = words(sentence)
+    if found and _REPLIES.issuperset(found):
+        return True
     topic = False
     for word in found:
         if word in _TALK_WORDS:
@@ -441,7 +448,7 @@ def is_yes_or_no(sentence: str) -> bool:
     (True, True, False)
     """
     found = words(sentence)
-    return found[:1] in (["yes"], ["no"]) or (bool(found) and _ASSENT.issuperset(found))
+    return found[:1] in (["yes"], ["no"]) or (bool(found) and _REPLIES.issuperset(found))
 
 
 def words(text: str) -> list[str]:

@@ -1,0 +1,188 @@
+"""The numbers of a claim that no passage has, or that the passages have with another unit or as a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import combinations, pairwise, permutations
+from typing import Final
+
+from rag.evidence.doubts import Comparison, Places
+from rag.evidence.mentions import Mentions, Reason, missing_reason
+from rag.evidence.quantity import NEARLY, UNNAMED, Quantity, counted
+from rag.evidence.words import Token
+from rag.text.english import numerals
+from rag.text.english.units import named
+
+OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
+MOST_ITEMS: Final = 12  # of a list that a number may count
+MOST_SUMMED: Final = 12  # numbers of one thing that are added in pairs
+NOUN_REACH: Final = 3  # tokens between a number and what it counts
+_AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
+
+
+class NumberCheck:
+    """The numbers of one claim, compared with those of the passages. `text` is the text of the claim.
+
+    `derives`: the claim is an example or a conclusion, so that a reader may have computed its numbers.
+    """
+
+    def __init__(self, claim: Comparison, text: str, mentions: Mentions, *, derives: bool = False) -> None:
+        self._claim, self._text, self._mentions, self._derives = claim, text, mentions, derives
+        self._sources = claim.sources
+        self._said = claim.said.tokens
+        self._words = [token.word for token in self._said]
+
+    def reasons(self) -> Iterator[Reason]:
+        """The numbers that no passage has, or that it has only with another unit.
+
+        "It weighs 98 kg" for "It weighs 89 kg" is contradicted; "196 pounds" is unconfirmed, since it is nearly 89 kg.
+        """
+        for quantity in self._claim.quantities:
+            fitting, rivals = self._claim.numbered(quantity)
+            if (last := self._strange_unit(quantity, fitting)) is not None:
+                yield missing_reason("unit", self._written(quantity.first, last), near=True)
+            if fitting and (first := self._added_bound(quantity, fitting)) is not None:
+                yield missing_reason("number", self._written(first, quantity.last), near=True)
+            if fitting or quantity.vague or self._is_no_claim(quantity):
+                continue
+            another = OF_ANOTHER * self._claim.usual(quantity.first)
+            counts = self._claim.points_back(quantity) or self._counts_items(quantity)
+            if counts and self._claim.best(quantity.first, quantity.last, rivals) < another:
+                continue
+            number = self._written(quantity.first, quantity.last)
+            same = [held for held in self._held if quantity.same(held)]
+            near = self._derives or self._is_computed(quantity) or self._may_be(quantity)
+            if same:
+                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
+            elif near:
+                yield missing_reason("number", number, near=True)
+            else:
+                start, counted = self._said[quantity.first].start, self._is_counted(quantity)
+                yield self._mentions.number(self._text, start, number, counted=counted)
+
+    @cached_property
+    def _held(self) -> list[Quantity]:
+        return [quantity for line in self._sources.lines for quantity in line.readings]
+
+    def _written(self, first: int, last: int) -> str:
+        return " ".join(self._words[first : last + 1])
+
+    def _is_no_claim(self, quantity: Quantity) -> bool:
+        """Whether it belongs to a title or a name such as B-12, or numbers a part of the sentence: "(1) press it"."""
+        before, after = quantity.first - 1, quantity.last + 1
+        around = [self._words[at] if 0 <= at < len(self._words) else "" for at in (before - 1, before, after)]
+        is_few = quantity.value.isdigit() and int(quantity.value) <= MOST_ITEMS
+        numbers_parts = is_few and around[0] in numerals.BEFORE_PART and around[1:] == ["(", ")"]
+        named = not self._sources.known.isdisjoint(quantity.keys)
+        return numbers_parts or named or self._mentions.has_code(self._text, self._said[quantity.last].end)
+
+    def _counts_items(self, quantity: Quantity) -> bool:
+        """Whether it counts a list after it, whose content words the passages have: "two systems, A and B"."""
+        words, after = self._words, quantity.last + 1
+        begin = next((at for at in range(after, len(words)) if words[at] in numerals.BEFORE_LIST), len(words))
+        listed = self._said[begin + 1 :]
+        items = "".join("|" if token.word in numerals.LIST_SEPARATORS else "x" * token.content for token in listed)
+        count = sum(map(bool, items.split("|")))
+        known = all(token.key in self._sources.holders for token in listed if token.content)
+        return not quantity.unit and 2 <= count <= MOST_ITEMS and quantity.value == str(count) and known
+
+    def _strange_unit(self, quantity: Quantity, places: Places) -> int | None:
+        """The last token of a number that is there with another unit or noun: "150 kg" for "150 PS", "3 boats" for
+        "3 coins".
+        """
+        fitting = [held for held in self._held if quantity.same(held) and quantity.fits(held)]
+        units = {held.unit for held in fitting}
+        measured = quantity.size is not None and quantity.size[1] != ""
+        equal = measured and any(held.size == quantity.size for held in fitting)  # twice a day is every 12 hours
+        if quantity.vague or not units or equal:
+            return None
+        if quantity.unit:
+            return quantity.last if units == {""} and quantity.unit not in UNNAMED | self._sources.units else None
+        after = self._said[quantity.last + 1 : quantity.last + 4]
+        strange = "" not in units and units.isdisjoint(named([token.raw for token in after]))
+        is_noun = any(token.content and token.key not in self._sources.holders for token in after[:1])
+        return quantity.last + 1 if (strange and is_noun) or self._counts_other(after[:1], places) else None
+
+    def _counts_other(self, noun: Sequence[Token], places: Places) -> bool:
+        """Whether the passages have the noun, but another one after the number, and this one nowhere around it."""
+        key = next((token.key for token in noun if token.content), "")
+        lines = [(self._sources.lines[number].tokens, at) for number, at in places]
+        following = [tokens[at + 1 : at + 2] for tokens, at in lines]
+        around = {token.key for tokens, at in lines for token in tokens[max(0, at - NOUN_REACH) : at + 1 + NOUN_REACH]}
+        others = all(token.content for tokens in following for token in tokens) and all(following)
+        return key in self._sources.holders and bool(places) and others and key not in around
+
+    def _added_bound(self, quantity: Quantity, places: Places) -> int | None:
+        """The token that makes another bound of a number: "over 6 euros" for "6 euros", "at least 3" for "up to 3"."""
+        words = self._words[: quantity.first]
+        added = next((at for at, word in enumerate(words) if at >= len(words) - 2 and word in numerals.BOUNDS), None)
+        lines = [(self._sources.lines[number], at) for number, at in places]
+        held = [_bound([token.word for token in line.tokens[:at]]) for line, at in lines]
+        said = _bound(words)
+        if said and all(held) and said not in held:
+            return max(0, quantity.first - 2)
+        bounded = any(token.word in numerals.BOUNDING for line, _ in lines for token in line.tokens)
+        return None if bounded else added
+
+    def _is_computed(self, quantity: Quantity) -> bool:
+        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.
+
+        Or it is the sum, difference, product or quotient of two other numbers of the claim. Or the claim calls it a
+        total or an estimate, and the passages have numbers of its unit.
+        """
+        before = self._words[: quantity.first]
+        cued = not numerals.DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before))))
+        amounts = (other.amount for other in self._claim.quantities if other is not quantity)
+        pairs = combinations(filter(None, amounts), 2)
+        results = (quantity.amount in (a + b, abs(a - b), a * b, a / b, b / a) for a, b in pairs)
+        if cued or not numerals.FORMULA.isdisjoint(self._words) or any(results):
+            return True
+        estimated = not numerals.ESTIMATED.isdisjoint(before[-2:]) or not numerals.SUMMED.isdisjoint(self._words)
+        return estimated and any(map(quantity.counts_like, self._held))
+
+    def _may_be(self, quantity: Quantity) -> bool:
+        """Whether the passages have it rounded, as the parts of a ratio or of a sum, or as two years so far apart."""
+        ratio = quantity.value.split(":")
+        is_ratio = len(ratio) > 1 and {held.value for held in self._held}.issuperset(ratio)
+        nearly = any(map(quantity.nearly, self._held))
+        return nearly or is_ratio or self._is_sum(quantity) or self._is_time_between(quantity)
+
+    def _is_sum(self, quantity: Quantity) -> bool:
+        """Whether it is the sum or the difference of two numbers of the same thing in one line or in neighbours.
+
+        "Each has 8 coins. The last gets 2 more" makes 10 coins, and three days after 17 June is 20 June.
+        """
+        thing, wanted = counted(quantity, self._said)
+        for number, line in enumerate(self._sources.lines if thing else ()):
+            lines = (line, *self._sources.around(number))
+            held = [counted(other, line.tokens) for line in lines for other in line.quantities]
+            alike = [(other, amount) for other, amount in held if other in (thing, "")]
+            for (first, amount), (_, change) in permutations(alike[:MOST_SUMMED], 2):
+                if first == thing and wanted in (amount + change, amount - change):
+                    return True
+        return False
+
+    def _is_time_between(self, quantity: Quantity) -> bool:
+        """Whether it is a number of years, or an age, and two years of the passages are about so far apart."""
+        around = self._words[max(0, quantity.first - _AGE_REACH) : quantity.last + 1 + _AGE_REACH]
+        is_age = not quantity.unit and not numerals.AGES.isdisjoint(around)
+        if not (is_age or quantity.unit == "year") or not quantity.value.isdigit():
+            return False
+        apart, years = int(quantity.value), [int(held.value) for held in self._held if held.is_year]
+        allowed = NEARLY * apart if quantity.rounded else 0
+        return any(abs(later - earlier - apart) <= allowed for later in years for earlier in years)
+
+    def _is_counted(self, quantity: Quantity) -> bool:
+        """Whether the passages count another number of the same unit, or of the thing named after it."""
+        if quantity.unit or quantity.per:
+            return any(map(quantity.counts_like, self._held))
+        counted = [(line.tokens, q.last) for line in self._sources.lines for q in line.readings if not q.vague]
+        nouns = {token.key for tokens, last in counted for token in tokens[last + 1 : last + 2]}
+        after = self._said[quantity.last + 1 : quantity.last + 2]
+        return any(token.content and token.key in nouns for token in after)
+
+
+def _bound(before: Sequence[str]) -> str:
+    """Which bound the words before a number make of it: "lower", "upper", "exact"; "" for none."""
+    return next((numerals.BOUND[word] for word in before[-2:] if word in numerals.BOUND), "")
