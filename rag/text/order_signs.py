@@ -11,7 +11,7 @@ from typing import Final
 from rag.text.english.order_forms import LEADING_TAG, NOBODY, OURS, QUESTIONS, TAG, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
-from rag.text.order_words import BEGINNINGS, INSIDE, LENGTHS, WORDS, Role
+from rag.text.order_words import ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, Role
 
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
@@ -32,14 +32,34 @@ _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands 
 _NEAR: Final = 8  # words within which two words of a sentence belong together
 
 
+def _table(tables: Iterable[dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
+    """The roles by whole word, and by beginning; no word of an earlier table is marked as foreign by a later one."""
+    words: dict[str, int] = {}
+    beginnings: dict[str, int] = {}
+    mark = Role.NONE
+    for table in tables:
+        known = words.keys() | beginnings.keys()
+        for role, listed in table.items():
+            for word in listed.split():
+                found = beginnings if word.endswith("*") else words
+                key = word.rstrip("*")
+                found[key] = found.get(key, Role.NONE) | role | (Role.NONE if key in known else mark)
+        mark = Role.FOREIGN
+    return words, beginnings
+
+
+_WORDS, _BEGINNINGS = _table([ENGLISH_ROLES, FOREIGN_ROLES])
+_LENGTHS: Final = sorted({len(beginning) for beginning in _BEGINNINGS})
+
+
 @lru_cache(maxsize=8192)
 def role_of(word: str) -> int:
     """The roles that a word in lower case may have."""
-    found = WORDS.get(word, Role.NONE)
-    for length in LENGTHS:
+    found = _WORDS.get(word, Role.NONE)
+    for length in _LENGTHS:
         if length > len(word):
             break
-        found |= BEGINNINGS.get(word[:length], Role.NONE)
+        found |= _BEGINNINGS.get(word[:length], Role.NONE)
     return found
 
 

@@ -7,7 +7,6 @@ have no spaces, so their tables are looked up inside the text (`INSIDE`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 
@@ -45,7 +44,7 @@ class Role:
     WHEN = 1 << 26  # before a question: "when asked"
 
 
-_ENGLISH: Final[dict[int, str]] = {
+ENGLISH_ROLES: Final[dict[int, str]] = {
     Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot summariser* "
     "summarizer*",
     Role.THING: "software agent agents model models system systems engine engines machine machines helper helpers "
@@ -91,7 +90,7 @@ _ENGLISH: Final[dict[int, str]] = {
     Role.THAT: "that how",
 }  # fmt: skip
 
-_OTHERS: Final[dict[int, str]] = {
+FOREIGN_ROLES: Final[dict[int, str]] = {
     Role.MACHINE: "assistent* assistenz* sprachmodell* ki assistante* asistente* ia iai asystent* ассистент* "
     "помощник* ии чат-бот* чатбот* бот yardımcı* asistan* yapay المساعد مساعد सहायक एआई assistente*",
     Role.THING: "modell modellen modèle* modelo modelos modello модель модели sistema système agente agenten نموذج "
@@ -160,23 +159,3 @@ INSIDE: Final[dict[int, re.Pattern[str]]] = {
     Role.DROP: re.compile("忽略|无视|無視|忘记|忘記|忘れ|무시|잊"),
     Role.RULES: re.compile("指令|指示|命令|规则|規則|说明|提示|지시|명령|지침|以上内容|以上的?|上文|上記"),
 }  # fmt: skip
-
-
-def _table(tables: Iterable[dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
-    """The roles by whole word, and by beginning; no word of an earlier table is marked as foreign by a later one."""
-    words: dict[str, int] = {}
-    beginnings: dict[str, int] = {}
-    mark = Role.NONE
-    for table in tables:
-        known = words.keys() | beginnings.keys()
-        for role, listed in table.items():
-            for word in listed.split():
-                found = beginnings if word.endswith("*") else words
-                key = word.rstrip("*")
-                found[key] = found.get(key, Role.NONE) | role | (Role.NONE if key in known else mark)
-        mark = Role.FOREIGN
-    return words, beginnings
-
-
-WORDS, BEGINNINGS = _table([_ENGLISH, _OTHERS])
-LENGTHS: Final = sorted({len(beginning) for beginning in BEGINNINGS})
