@@ -189,7 +189,7 @@ class Retriever(Protocol):
         ...
 
     async def words(self) -> Collection[str]:
-        """The words of the book in lower case, by which misspelt words are corrected."""
+        """The words of the book in lower case, by which misspelt words are corrected; a mapping gives their counts."""
         ...
 
 

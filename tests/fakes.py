@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk, BaseMessage
@@ -148,7 +148,7 @@ class FakeSearcher:
         self.passages = self.later.pop(0) if self.later else self.passages
         return SearchResult(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
 
-    async def words(self) -> set[str]:
+    async def words(self) -> Collection[str]:
         return vocabulary(one.text for one in self.passages)
 
 

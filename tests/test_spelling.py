@@ -34,7 +34,12 @@ def test_only_rare_words_are_respelt(typed: str, meant: str) -> None:
 def test_a_rare_word_is_taken_for_a_misspelt_one_if_the_book_has_only_that() -> None:
     words = vocabulary(["Jupyter notebooks, and a RedirectResponse."])
     assert correct_spelling("jupiter notbooks redirekt", words) == "jupyter notebooks redirect"
-    assert correct_spelling("jupiter", words | {"jupiter"}) == ""
+    assert correct_spelling("jupiter", {**words, "jupiter": 1}) == ""
+
+
+def test_of_equally_close_words_the_one_that_the_book_has_most_often_is_meant() -> None:
+    words = vocabulary(["Pyston is another Python.", "Python, Python and Python again."])
+    assert correct_spelling("which pyton version", words) == "which python version"
 
 
 def test_a_word_that_the_vocabulary_has_in_another_form_is_left_alone() -> None:

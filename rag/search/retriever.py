@@ -127,7 +127,7 @@ class HybridRetriever:
         return SearchResult(passages, retrieval, _trace(queries, threshold, candidates))
 
     async def words(self) -> Collection[str]:
-        """The words of the book, or of `VOCABULARY_CHUNKS` chunks, in lower case; read again when its size changes."""
+        """How often the book, or `VOCABULARY_CHUNKS` chunks of it, have each word; read again when its size changes."""
         entries = await self.index.entries()
         if self._words is None or self._words[0] != len(entries):
             ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]

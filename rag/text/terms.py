@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -38,7 +37,8 @@ MOST_ASKING: Final = 3  # characters at one end of a question without spaces tha
 _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LATIN: Final = re.compile(r"[a-z][a-z0-9]+")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
-_GENERAL: Final = STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys()  # common in questions about any book
+# Common in questions about any book; as words of a vocabulary, they are not counted.
+_GENERAL: Final = dict.fromkeys(STOP_WORDS | LIGHT | VAGUE | SAYS_ALSO.keys(), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def respelt_terms(
     the keys in `known`.
     """
     missing = {term.word for term in wanted if not term.within(known)}
-    words = vocabulary(texts) if missing else set()
+    words = vocabulary(texts) if missing else {}
     spelt = {word: right.lower() for word in missing if (right := _respelt_word(word, words))}
     for word, right in spelt.items():
         question = re.sub(rf"\b{re.escape(word)}\b", right, question)
@@ -187,13 +187,13 @@ def respelt_terms(
     return [term for term in found if spelt.get(term.word) not in STOP_WORDS] or wanted, question
 
 
-def _respelt_word(word: str, words: AbstractSet[str]) -> str:
+def _respelt_word(word: str, words: Mapping[str, int]) -> str:
     """The right spelling of a word by the words of the texts and of questions, or by common words; "" if there is none.
 
     A word with a capital, or with a hyphen, may be a name that the texts do not have, so no common word stands for it.
     """
     common = common_words() if word.islower() and word.isalpha() and len(word) > SHORTEST else frozenset[str]()
-    return correct_spelling(word, words | _GENERAL) or correct_spelling(word, common)
+    return correct_spelling(word, {**_GENERAL, **words}) or correct_spelling(word, common)
 
 
 def _corrected(term: Term, right: str) -> Term:

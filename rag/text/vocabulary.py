@@ -11,7 +11,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from pathlib import Path
@@ -192,10 +192,14 @@ def _is_latin(letter: str) -> bool:
     return letter.isascii() or unicodedata.name(letter, "").startswith("LATIN")
 
 
-def vocabulary(texts: Iterable[str]) -> set[str]:
-    """The words of some texts and the parts of their names, in lower case, without those of one or two letters."""
-    written = {word for text in texts for word in _WRITTEN_WORD.findall(text)}
-    return {part.lower() for word in written for part in (word, *_PART.findall(word))}
+def vocabulary(texts: Iterable[str]) -> Counter[str]:
+    """How often some texts have each word and each part of a name, in lower case; none of one or two letters."""
+    written = Counter(word for text in texts for word in _WRITTEN_WORD.findall(text))
+    words = Counter[str]()
+    for word, count in written.items():
+        for part in {word, *_PART.findall(word)}:
+            words[part.lower()] += count
+    return words
 
 
 def has_unknown_words(question: str, words: Collection[str]) -> bool:
@@ -240,11 +244,13 @@ def nearest(word: str, vocabulary: Collection[str]) -> str:
     two in a longer one. The first letter must be right, which it is in most slips of a finger.
 
     A letter left out or typed twice is likelier than a wrong one: "decending" is "descending" rather than "defending".
+    Among words that are equally close, the one that the text has most often wins, if the vocabulary counts them, and
+    then the commonest in English.
 
     >>> nearest("speciffic", {"special", "specific"}), nearest("vuex", {"redux"})
     ('specific', '')
-    >>> nearest("decending", {"defending", "descending"})
-    'descending'
+    >>> nearest("decending", {"defending", "descending"}), nearest("pyton", {"pyston": 1, "python": 9})
+    ('descending', 'python')
     """
     from rapidfuzz.distance import OSA, LCSseq
     from rapidfuzz.process import extract
@@ -255,11 +261,13 @@ def nearest(word: str, vocabulary: Collection[str]) -> str:
     alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
     found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=None)
     closest = [other for other, distance, _ in found if distance == found[0][1]]
-    return min(
-        closest,
-        key=lambda other: (LCSseq.distance(word, other) > abs(len(word) - len(other)), rarity(other)),
-        default="",
-    )
+    counts: Mapping[str, int] = vocabulary if isinstance(vocabulary, Mapping) else {}
+
+    def rank(other: str) -> tuple[bool, int, float]:
+        wrong_letter = LCSseq.distance(word, other) > abs(len(word) - len(other))
+        return wrong_letter, -counts.get(other, 0), rarity(other)
+
+    return min(closest, key=rank, default="")
 
 
 def is_garbled(sentence: str, text: str) -> bool:
