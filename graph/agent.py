@@ -193,6 +193,8 @@ class Agent:
 
     async def search(self, query: str, *, k: int | None = None, filter: str | None = None) -> dict[str, Any]:
         """The passages for a query, as `run.py search --json` prints them. Raises `AskbookError`."""
+        if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
+            raise UsageError(f"k must be a whole number from 1 on, unlike {k!r:.40}.")
         parts = self.services.parts(None)
         retrieval = parts.profile.retrieval
         found = await parts.retriever.retrieve(
@@ -308,6 +310,8 @@ async def open_agent(
     """
     if not isinstance(settings, Settings):
         raise UsageError("settings must be Settings.", code="given", hint="Give Settings.from_env().")
+    if not isinstance(retries, RetrySettings):
+        raise UsageError(f"retries must be RetrySettings, not of the class {type(retries).__name__}.", code="given")
     name = profile or settings.profile
     caller_parts = CallerParts(model, retriever, embeddings, qdrant_client, judge)
     async with open_services(

@@ -146,7 +146,7 @@ def _check_server_name(name: str) -> None:
     from rag.index.server_lease import is_lease
     from rag.index.server_versions import is_version
 
-    if not _SERVER_NAME.fullmatch(name) or name in (".", ".."):
+    if not isinstance(name, str) or not _SERVER_NAME.fullmatch(name) or name in (".", ".."):
         collection_name(name)  # raises
     if is_version(name) or is_lease(name):
         problem = f'"{name}" cannot be the name of a book: askbook uses such names for the states of books.'

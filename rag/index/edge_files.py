@@ -31,14 +31,14 @@ _POINTER: Final = "current"
 
 def is_collection_name(name: str) -> bool:
     """Whether a name is valid. It becomes a folder, so it must not be a path."""
-    return _NAME.fullmatch(name) is not None
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def collection_name(name: str) -> str:
     """The name, if it is valid. Raises `UsageError` otherwise."""
     if not is_collection_name(name):
         hint = 'Use up to 100 letters, digits, "-", "_" and ".", beginning with a letter or a digit.'
-        raise UsageError(f'"{name[:100]}" cannot be the name of a collection.', code="collection_name", hint=hint)
+        raise UsageError(f'"{name!s:.100}" cannot be the name of a collection.', code="collection_name", hint=hint)
     return name
 
 

@@ -50,6 +50,8 @@ def parse_filter(text: str | None) -> SearchFilter | None:
 
     Raises `UsageError` for an unknown field, for one without a value, and for a text that is too long or not Unicode.
     """
+    if not isinstance(text, str | None):
+        raise UsageError(f"The filter must be text, unlike {text!r:.40}.", code="filter")
     written = (text or "").strip()
     if len(written) > LONGEST_FILTER or any("\ud800" <= c <= "\udfff" for c in written):
         raise UsageError("The filter must be text of at most 2,000 characters.", code="filter")

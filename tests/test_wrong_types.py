@@ -1,0 +1,64 @@
+"""A program that gives an argument of the wrong type gets a `UsageError` of one line, as for every wrong value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from graph.agent import open_agent
+from rag.errors import UsageError
+from rag.index.catalog import open_index
+from rag.index.server_client import Server
+from rag.settings import Settings
+from state import Context
+from tests.machine import ANSWER, Machine
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"collection": 3}, '"3" cannot be the name of a collection.'),
+        ({"collection": b"book"}, "\"b'book'\" cannot be the name of a collection."),
+        ({"collection": Path("book")}, '"book" cannot be the name of a collection.'),
+        ({"profile": 3}, 'There is no profile "3".'),
+        ({"model": "gpt"}, "model must be of the class BaseChatModel, not str."),
+        ({"retries": 3}, "retries must be RetrySettings, not of the class int."),
+    ],
+    ids=str,
+)
+async def test_an_agent_names_the_argument(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        async with open_agent(Settings(home=tmp_path), **given):
+            pass
+    assert caught.value.message == said
+
+
+def test_a_collection_on_a_server_is_text_too(tmp_path: Path) -> None:
+    number: Any = 3
+    with pytest.raises(UsageError, match=r'"3" cannot be the name of a collection\.'):
+        open_index(home=tmp_path, collection=number, server=Server("http://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize("k", [True, "3", 2.5, 0, -1, [3]])
+async def test_the_number_of_passages_of_a_search_is_whole(k: Any) -> None:
+    with pytest.raises(UsageError, match="k must be a whole number from 1 on"):
+        await Machine(ANSWER).agent.search("nodes", k=k)
+
+
+async def test_a_filter_is_text() -> None:
+    number: Any = 3
+    with pytest.raises(UsageError, match=r"The filter must be text, unlike 3\."):
+        await Machine(ANSWER).agent.search("nodes", filter=number)
+
+
+@pytest.mark.parametrize("option", ["top_k", "max_tokens", "temperature", "score_threshold"])
+async def test_a_truth_value_is_no_number(option: str) -> None:
+    values: dict[str, Any] = {option: True}
+    with pytest.raises(ValidationError):
+        Context(**values)
+    given: Any = values
+    with pytest.raises(UsageError, match="of the context is not allowed: Input should not be a truth value"):
+        await Machine(ANSWER).agent.ask("What is a node?", context=given)
