@@ -52,12 +52,15 @@ def prove(answer: str, passages: Sequence[str], *, question: str = "", known: Se
 
     `passages` are numbered from 1. `known` holds the titles and headings of each, on lines of their own or joined by
     " > ", and may be shorter; a line that is a path or an address is where the passage stands. Words of `question` may
-    stand in a heading. Asks no model and opens no connection. Raises `TypeError` if `passages` is one text.
+    stand in a heading. Asks no model and opens no connection. Raises `TypeError` if `passages` is one text, and
+    `ValueError` if `known` is longer than `passages`.
 
     >>> prove("Atlas weighs 89 kg [1]. It flies at 900 km/h [1].", ["Atlas is a robot. It weighs 89 kg."]).text
     'Atlas weighs 89 kg [1].'
     """
     require_texts(passages)
+    if not isinstance(known, str) and len(known) > len(passages):
+        raise ValueError(f"known has {len(known)} texts for {len(passages)} passages: give at most one for each.")
     names = [known] * len(passages) if isinstance(known, str) else [*known, *[""] * len(passages)]
     read = [_passage(number, text, name) for number, (text, name) in enumerate(zip(passages, names, strict=False), 1)]
     options = AnswerOptions(REFUSAL, footer="none", accepts=("source", "title", "chapter"), question=question)

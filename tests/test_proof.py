@@ -94,10 +94,15 @@ LONG = (
 )
 
 
+def test_more_titles_than_passages_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match=r"known has 2 texts for 1 passages: give at most one for each\."):
+        prove("Atlas walks [1].", ["Atlas walks."], known=["Atlas", "Spot"])
+
+
 @pytest.mark.parametrize("answer", HOSTILE + LONG)
 @pytest.mark.parametrize("passages", [[], [""], PASSAGES])
 def test_no_text_makes_it_raise(answer: str, passages: list[str]) -> None:
-    prove(answer, passages, question=answer[:2000], known=[answer[:100]])
+    prove(answer, passages, question=answer[:2000], known=[answer[:100] for _ in passages])
 
 
 def test_the_check_of_one_sentence_has_the_same_standings() -> None:
