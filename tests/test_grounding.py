@@ -39,6 +39,8 @@ SUPPORTED = [
     "v1.2.3 always removes temporary files.",
     "Yes, the robot can walk on rough ground.",
     "According to the book, it weighs 89 kg.",
+    "It weighs 89 kg, as stated in passage [1].",
+    "It weighs 89 kg, according to the source [1].",
 ]
 REMOVED = [
     ("Atlas weighs 98 kg.", "number"),

@@ -43,6 +43,8 @@ SENTENCE = load_profile("default").answer.smalltalk
         "Thanks for your help",
         "THANK YOU SO MUCH!!!",
         "Thanks, it works now!",
+        "👋",
+        "🙏🏽!",
     ],
 )
 def test_a_greeting_thanks_praise_or_farewell_is_small_talk(text: str) -> None:
@@ -86,6 +88,9 @@ def test_a_greeting_thanks_praise_or_farewell_is_small_talk(text: str) -> None:
         "help",
         "a",
         "sup manual",
+        "++",
+        "ROS 👋",
+        "1 👋",
     ],
 )
 def test_whatever_else_is_said_may_be_a_question(text: str) -> None:

@@ -16,7 +16,7 @@ from rag.evidence.number_check import NumberCheck
 from rag.evidence.word_contexts import Sources, Word, share_held
 from rag.evidence.words import key_of
 from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER
-from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, LACKS, POINTS, REMARK_WORDS, WRAPS
+from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, CREDITS, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.speech_acts import HEADING_WORDS
 from rag.text.english.stopwords import LIGHT, STOP_WORDS
 from rag.types import Standing
@@ -90,7 +90,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
 
     >>> verdict = check("Atlas weighs 98 kg.", ["Atlas is a robot. It weighs 89 kg."])
     >>> verdict.supported, verdict.reasons
-    (False, ('number: 98 kg is not in the passages',))
+    (False, ('number: 98 kg is not in the passages', 'distant: the passages say nothing like it'))
     """
     require_texts(passages)
     sources = _sources(tuple(passages), known)
@@ -159,7 +159,7 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
         return "remark", ""
     if text.rstrip("*_ ").endswith((":", "：")) or POINTS.match(text):
         return "lead", text
-    stated = _stated(_unwrapped(text))
+    stated = _stated(_unwrapped(CREDITS.sub("", text)))
     return ("claim", stated) if stated else ("remark", text)
 
 

@@ -185,6 +185,13 @@ WRAPS: Final = re.compile(
     re.IGNORECASE,
 )
 
+# A phrase behind a claim that only credits the book: ", as stated in passage [1]" without its marker.
+CREDITS: Final = re.compile(
+    r",\s*(?:as (?:stated|described|mentioned|explained|noted|said|shown|given) (?:in|by)|according to|per|see) "
+    rf"{BOOK}(?=[\s.!]*\Z)",
+    re.IGNORECASE,
+)
+
 # What stands between two clauses.
 CLAUSE_JOINT: Final = re.compile(
     r"[,;]?\s+(?:but|however|although|though|nevertheless)\b[,;]?\s*|;\s+|\s*,\s*(?=(?:the|there|it|they|he|she|this|these)\b)"
@@ -293,7 +300,7 @@ SIDES: Final = re.compile(
 SPOKEN_NUMBERS: Final = r"(?i:\b(?:passage|source)s? )\d{1,2}\b(?:(?:,? and|,) \d{1,2}\b)*(?![.,:/-]?\d)"
 TRAILING_NUMBER: Final = re.compile(
     r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
-    r"(?<=[^\s\d])[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    r"(?<=[^\s\d])(?:,[ \t](?:see )?(?:passage|source))?[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
     re.IGNORECASE,
 )
 # A footnote of the model's own at the end of a sentence, "[a]".

@@ -154,6 +154,7 @@ _CONTENTS: Final = re.compile(
 )
 _MOST_WORDS: Final = 10  # of small talk; a longer message has content
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_EMOJI: Final = re.compile("[\U0001f300-\U0001faff]")
 _STRETCHED: Final = re.compile(r"(\w)\1{2,}")  # "hiii", "heyyyy"
 _GREETING: Final = (
     r"hi|hello|hey|heya|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day)|"
@@ -391,7 +392,7 @@ def _sentences(text: str, unit: Unit) -> Iterator[tuple[int, int]]:
 
 
 def is_small_talk(text: str) -> bool:
-    """Whether a message is nothing but greeting, thanks, praise or farewell.
+    """Whether a message is nothing but greeting, thanks, praise or farewell, or but emoji.
 
     >>> is_small_talk("Hi there!"), is_small_talk("Thanks, and what is ROS 2?"), is_small_talk("Hello world")
     (True, False, False)
@@ -401,7 +402,9 @@ def is_small_talk(text: str) -> bool:
     found = [_STRETCHED.sub(r"\1", word) for word in _WORD.findall(text.lower())]
     plain = " ".join(found)
     core = _ASKED if "?" in text else _CORE
-    if not found or len(found) > _MOST_WORDS or not core.search(plain):
+    if not found:
+        return _EMOJI.search(text) is not None
+    if len(found) > _MOST_WORDS or not core.search(plain):
         return False
     return all(word in _AROUND for word in _CORE.sub(" ", plain).split())
 
