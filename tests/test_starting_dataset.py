@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import doctest
 import json
 from pathlib import Path
 
 import pytest
 
 from rag.book import Chunk
-from rag.evaluation import starting_dataset as wording
 from rag.evaluation.dataset import read_dataset
 from rag.evaluation.starting_dataset import heading_words, misspelt, question_of, question_of_sentence, starting_dataset
 from tests.command_line import CommandLine
@@ -31,10 +29,6 @@ BOOK = [
     chunk("drill", "Same heading", 5),
 ]
 OTHER = [chunk("router", "Configuring the OSPF protocol"), chunk("gears", "Changing the gears")]
-
-
-def test_the_wording_is_as_its_examples_say() -> None:
-    assert doctest.testmod(wording).failed == 0
 
 
 @pytest.mark.parametrize(
