@@ -14,8 +14,7 @@ from typing import Annotated, Any, Final, NotRequired
 from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict before Python 3.12
 
 from rag.types import ArchiveSummary, CitationStyle, GroundingMode, Phase
@@ -66,14 +65,6 @@ class Context(BaseModel):
     grounding: GroundingMode | None = Field(
         default=None, description="Treatment of sentences that the passages do not support", json_schema_extra=_ANSWER
     )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_truth_value(cls, value: object) -> object:
-        """Reject True and False, which pydantic reads as the numbers 1 and 0."""
-        if isinstance(value, bool):
-            raise PydanticCustomError("truth_value", "Input should not be a truth value")
-        return value
 
 
 class Turn(TypedDict):

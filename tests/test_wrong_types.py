@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from graph.agent import open_agent
 from rag.errors import UsageError
 from rag.index.catalog import open_index
 from rag.index.server_client import Server
 from rag.settings import Settings
-from state import Context
 from tests.machine import ANSWER, Machine
 
 
@@ -52,13 +50,3 @@ async def test_a_filter_is_text() -> None:
     number: Any = 3
     with pytest.raises(UsageError, match=r"The filter must be text, unlike 3\."):
         await Machine(ANSWER).agent.search("nodes", filter=number)
-
-
-@pytest.mark.parametrize("option", ["top_k", "max_tokens", "temperature", "score_threshold"])
-async def test_a_truth_value_is_no_number(option: str) -> None:
-    values: dict[str, Any] = {option: True}
-    with pytest.raises(ValidationError):
-        Context(**values)
-    given: Any = values
-    with pytest.raises(UsageError, match="of the context is not allowed: Input should not be a truth value"):
-        await Machine(ANSWER).agent.ask("What is a node?", context=given)
