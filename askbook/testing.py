@@ -28,7 +28,7 @@ from nodes.idle import idle
 from nodes.retrieve import retrieve
 from nodes.rewrite import rewrite
 from nodes.tools import tools
-from rag.book import SearchFilter, SearchResult, Trace
+from rag.book import SearchFilter, SearchQuery, SearchResult, Trace
 from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
@@ -193,7 +193,7 @@ class MemoryIndex:
             avg_similarity=sum(one.score for one in found) / len(found) if found else 0.0,
             retrieval_time_ms=0.0,
         )
-        return SearchResult(found, retrieval, Trace((question,), ("question",), (1.0,), ("words",), threshold, ()))
+        return SearchResult(found, retrieval, Trace((SearchQuery("question", question),), ("words",), threshold, ()))
 
 
 def _share(wanted: Sequence[Term], found: frozenset[str]) -> float:

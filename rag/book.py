@@ -218,16 +218,23 @@ class IndexEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """How a search went: its queries with their weights, its legs, and its candidates, best first.
+class SearchQuery:
+    """A text that is searched for, and the weight of its cosine; the raw question has a weight of 1."""
 
-    `queries`, `kinds` and `weights` are parallel. `legs` are "dense" and "sparse" for the raw question, then "dense"
-    for each other query; a candidate's `scores` are in the same order.
+    kind: QueryKind
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a search went: its queries, its legs, and its candidates, best first.
+
+    `legs` are "dense" and "sparse" for the raw question, then "dense" for each other query; a candidate's `scores` are
+    in the same order.
     """
 
-    queries: tuple[str, ...]
-    kinds: tuple[QueryKind, ...]
-    weights: tuple[float, ...]
+    queries: tuple[SearchQuery, ...]
     legs: tuple[str, ...]
     threshold: float
     candidates: tuple[Candidate, ...]
@@ -236,8 +243,7 @@ class Trace:
         """The trace as JSON data, with the best `most` candidates."""
         return {
             "queries": [
-                {"kind": kind, "text": text, "weight": weight}
-                for kind, text, weight in zip(self.kinds, self.queries, self.weights, strict=True)
+                {"kind": query.kind, "text": query.text, "weight": round(query.weight, 6)} for query in self.queries
             ],
             "legs": list(self.legs),
             "threshold": self.threshold,

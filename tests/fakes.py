@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from askbook import testing
 from nodes.turn import RetrySettings
-from rag.book import SearchFilter, SearchResult, SparseVector, Trace
+from rag.book import SearchFilter, SearchQuery, SearchResult, SparseVector, Trace
 from rag.errors import AskbookError, OptionRefusedError, UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
@@ -146,7 +146,9 @@ class FakeSearcher:
             question, filter_applied=prefix, results_count=len(kept), total_chunks_found=len(self.passages)
         )
         self.passages = self.later.pop(0) if self.later else self.passages
-        return SearchResult(kept, record, Trace((question,), ("question",), (1.0,), ("dense", "sparse"), threshold, ()))
+        return SearchResult(
+            kept, record, Trace((SearchQuery("question", question),), ("dense", "sparse"), threshold, ())
+        )
 
     async def words(self) -> Collection[str]:
         return vocabulary(one.text for one in self.passages)

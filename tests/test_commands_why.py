@@ -9,7 +9,7 @@ import pytest
 
 from cli.terminal import console
 from cli.why import checked_line, judged_line, leg_names, print_why, summary
-from rag.book import Candidate, Outcome, Trace
+from rag.book import Candidate, Outcome, SearchQuery, Trace
 from rag.errors import AskbookError
 from rag.types import Grounding, JudgeTotals, Response, RetrievedChunk
 
@@ -22,8 +22,8 @@ def candidate(name: str, outcome: Outcome) -> Candidate:
 
 
 def trace(*candidates: Candidate) -> dict[str, Any]:
-    queries = ("Why?", "Why? What is a node?\n\x1b[31m" + "x" * 200)
-    found = Trace(queries, ("question", "context"), (1.0, 0.4), ("dense", "sparse", "dense"), 0.2, candidates)
+    context = SearchQuery("context", "Why? What is a node?\n\x1b[31m" + "x" * 200, 0.4)
+    found = Trace((SearchQuery("question", "Why?"), context), ("dense", "sparse", "dense"), 0.2, candidates)
     return found.as_data()
 
 

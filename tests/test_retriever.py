@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import SHOWN, IndexInfo, Point, SearchFilter
+from rag.book import SHOWN, IndexInfo, Point, SearchFilter, SearchQuery
 from rag.errors import RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import ChunkIndex
@@ -156,8 +156,8 @@ async def test_the_trace_tells_the_scores_of_a_candidate_in_each_leg(
 ) -> None:
     await fill(index, make_point("dense", AXES["north"], terms=[8]), make_point("both", [1, 1, 0, 0], terms=[9]))
     trace = (await retriever.retrieve("north #9", k=5, threshold=0.2)).trace
-    assert trace.queries == ("north #9",)
-    assert trace.weights == (1.0,)
+    assert trace.queries == (SearchQuery("question", "north #9"),)
+    assert trace.queries[0].weight == 1.0
     assert trace.legs == ("dense", "sparse")
     assert trace.threshold == 0.2
     scores = {c.chunk_id: c.scores for c in trace.candidates}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nodes.retrieve import merge_results
-from rag.book import SearchResult, Trace
+from rag.book import SearchQuery, SearchResult, Trace
 from rag.text.terms import keys, respelt_terms, terms
 from rag.text.vocabulary import correct_spelling, nearest, vocabulary
 from tests.fakes import passage, retrieval
@@ -69,7 +69,9 @@ async def test_a_question_about_the_whole_book_is_not_searched_in_another_spelli
 def test_the_passages_of_both_searches_count() -> None:
     def found(*ids: str) -> SearchResult:
         passages = [passage(n, f"text {one}", chunk_id=one) for n, one in enumerate(ids, start=1)]
-        return SearchResult(passages, retrieval("typed"), Trace(("typed",), ("question",), (1.0,), ("dense",), 0.2, ()))
+        return SearchResult(
+            passages, retrieval("typed"), Trace((SearchQuery("question", "typed"),), ("dense",), 0.2, ())
+        )
 
     both = merge_results(found("a", "b", "c"), found("x", "a"))
     assert [(one.number, one.chunk_id) for one in both.passages] == [(1, "a"), (2, "x"), (3, "b")]

@@ -75,8 +75,8 @@ class LangChainRetriever:
     ) -> SearchResult:
         """As `rag.ports.Retriever.retrieve`. Raises `RetrievalError` when the retriever fails."""
         started = time.perf_counter()
-        texts = queries_of(question, history, rewrite)
-        lists = await asyncio.gather(*(self._ask(text) for _, text in texts))
+        queries = queries_of(question, history, rewrite)
+        lists = await asyncio.gather(*(self._ask(query.text) for query in queries))
         chunks = {chunk.id: (chunk, score) for chunk, score in interleaved(lists) if _matches(chunk, where)}
         scores = await self._scores(question, list(chunks.values()))
         outcomes = chunk_outcomes([chunk for chunk, _ in chunks.values()], scores, k=k, threshold=threshold)
@@ -88,8 +88,7 @@ class LangChainRetriever:
         passages = [chunks[c.chunk_id][0].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         self.seen.remember(chunk for chunk, _ in chunks.values())
         retrieval = retrieval_of(self.tool_name, question, where, passages, len(candidates), started)
-        kinds, queries = zip(*texts, strict=True)
-        trace = Trace(queries, kinds, (1.0,) * len(queries), ("given",), threshold, tuple(candidates))
+        trace = Trace(tuple(queries), ("given",), threshold, tuple(candidates))
         return SearchResult(passages, retrieval, trace)
 
     async def words(self) -> Collection[str]:

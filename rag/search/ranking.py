@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from rag.book import Candidate, Chunk, Matches, Outcome, QueryKind
+from rag.book import Candidate, Chunk, Matches, Outcome, SearchQuery
 from rag.types import AnsweredQuestion
 
 if TYPE_CHECKING:
@@ -41,22 +41,12 @@ AMONG: Final = 20  # best candidates that may become a neighbour
 _ANY_WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A text that is searched for, its vector, and the weight of its cosine; the raw question has a weight of 1."""
-
-    kind: QueryKind
-    text: str
-    vector: NDArray[float64]
-    weight: float = 1.0
-
-
-def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[tuple[QueryKind, str]]:
+def queries_of(question: str, history: Sequence[AnsweredQuestion], rewrite: str) -> list[SearchQuery]:
     """The texts to search for, the raw question first. A rewrite that repeats the question is left out."""
-    texts: list[tuple[QueryKind, str]] = [("question", question)]
-    texts += [("context", text) for text in contexts(question, history)]
+    queries = [SearchQuery("question", question)]
+    queries += [SearchQuery("context", text) for text in contexts(question, history)]
     new = rewrite.strip() and rewrite.split() != question.split()
-    return [*texts, ("rewrite", rewrite)] if new else texts
+    return [*queries, SearchQuery("rewrite", rewrite)] if new else queries
 
 
 def contexts(question: str, history: Sequence[AnsweredQuestion]) -> list[str]:
@@ -73,24 +63,32 @@ def _beginning(answer: str) -> str:
     return answer.strip() if len(words) <= ANSWER_WORDS else " ".join(words[:ANSWER_WORDS])
 
 
-def weighed(texts: Sequence[tuple[QueryKind, str]], matches: Matches) -> list[Query]:
-    """The queries of `texts` with their weights. The legs are those of the texts; the sparse one is the second."""
+def weighed(queries: Sequence[SearchQuery], matches: Matches) -> list[SearchQuery]:
+    """The queries with their weights. The legs are those of the queries; the sparse one is the second."""
     import numpy as np
 
-    columns = [column for column in range(len(matches.legs)) if column != WORDS]
-    vectors = np.array([matches.legs[column] for column in columns], dtype=float)
-    best = [float(matches.scores[rows[0], i]) if len(rows := matches.rankings[i]) else 0.0 for i in columns]
-    positions = [i for i, (kind, _) in enumerate(texts) if kind != "rewrite"]
+    vectors = _vectors(matches)
+    best = [float(matches.scores[rows[0], i]) if len(rows := matches.rankings[i]) else 0.0 for i in _dense(matches)]
+    positions = [i for i, query in enumerate(queries) if query.kind != "rewrite"]
     near = [_cosine(vectors[0], vectors[i]) for i in positions[1:]]
     context = context_weight(near, [best[i] for i in positions])
-    queries: list[Query] = []
-    for (kind, text), vector, largest in zip(texts, vectors, best, strict=True):
-        weight = context if kind == "context" else 1.0
-        if kind == "rewrite":  # the last one, compared with the sum of all others
-            summed = np.sum([query.weight * query.vector for query in queries], axis=0)
-            weight = rewrite_weight(_cosine(summed, vector), largest - best[0])
-        queries.append(Query(kind, text, vector, weight))
-    return queries
+    found = [replace(query, weight=context) if query.kind == "context" else query for query in queries]
+    if found[-1].kind == "rewrite":  # compared with the sum of all others
+        summed = np.array([query.weight for query in found[:-1]]) @ vectors[:-1]
+        found[-1] = replace(found[-1], weight=rewrite_weight(_cosine(summed, vectors[-1]), best[-1] - best[0]))
+    return found
+
+
+def _dense(matches: Matches) -> list[int]:
+    """The legs by meaning, one for each query."""
+    return [leg for leg in range(len(matches.legs)) if leg != WORDS]
+
+
+def _vectors(matches: Matches) -> NDArray[float64]:
+    """The vectors of the queries, as rows."""
+    import numpy as np
+
+    return np.array([matches.legs[leg] for leg in _dense(matches)], dtype=float)
 
 
 def context_weight(near: Sequence[float], best: Sequence[float]) -> float:
@@ -168,19 +166,19 @@ class Ranking:
         ]
 
 
-def ranked(matches: Matches, queries: Sequence[Query]) -> Ranking:
+def ranked(matches: Matches, queries: Sequence[SearchQuery]) -> Ranking:
     """Rank the hits by fused score. Hits that only queries of weight 0 found are left out."""
     import numpy as np
 
     weights = np.array([query.weight for query in queries])
-    vectors = np.array([query.vector for query in queries])
+    vectors = _vectors(matches)
     counts = [True, True, *(weights[1:] > 0)]
     searched = [ranking for ranking, one in zip(matches.rankings, counts, strict=True) if one]
     kept = np.full(len(matches.scores), all(counts))
     kept[np.concatenate(searched)] = True
     rows = np.flatnonzero(kept)
     scores = matches.scores[rows]
-    dense = scores[:, [column for column in range(len(counts)) if column != WORDS]]
+    dense = scores[:, _dense(matches)]
     most = float(matches.scores[:, WORDS].max(initial=0.0)) or 1.0
     fused = fuse(dense, weights, scores[:, WORDS] / most, matches.prose[rows])
     products = vectors @ vectors.T

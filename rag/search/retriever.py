@@ -22,8 +22,8 @@ from rag.book import (
     Leg,
     Matches,
     Outcome,
-    QueryKind,
     SearchFilter,
+    SearchQuery,
     SearchResult,
     Trace,
 )
@@ -32,7 +32,7 @@ from rag.index.catalog import advised, check_models
 from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
 from rag.search.overview import overview
-from rag.search.ranking import Fingerprint, Query, joined, queries_of, ranked, weighed
+from rag.search.ranking import Fingerprint, joined, queries_of, ranked, weighed
 from rag.search.rerank import reranked
 from rag.text.english.speech_acts import about_book
 from rag.text.vocabulary import vocabulary
@@ -73,7 +73,7 @@ class HybridHits(NamedTuple):
     and their chunks by id.
     """
 
-    queries: list[Query]
+    queries: list[SearchQuery]
     total: int
     candidates: list[Candidate]
     chunks: dict[str, Chunk]
@@ -118,15 +118,17 @@ class HybridRetriever:
         started = time.perf_counter()
         if where is None and about_book(question) and (whole := await overview(self.index)):
             return self._whole_book(question, whole, started)
-        texts = queries_of(question, history, rewrite)
-        queries, total, candidates, chunks = await self._search(texts, where, k=k, threshold=threshold)
+        asked = queries_of(question, history, rewrite)
+        queries, total, candidates, chunks = await self._search(asked, where, k=k, threshold=threshold)
         if self.reranker is not None:
             candidates = await reranked(self.reranker, _rerank_query(queries), candidates, chunks, k=k)
         candidates = joined(candidates, chunks, neighbours)
         kept = [c for outcome in ("kept", "neighbour") for c in candidates if c.outcome == outcome]
         passages = [chunks[c.chunk_id].passage(number, c.cosine) for number, c in enumerate(kept, start=1)]
         retrieval = retrieval_of(self.tool_name, question, where, passages, total, started)
-        return SearchResult(passages, retrieval, _trace(queries, threshold, candidates))
+        legs = ("dense", "sparse", *("dense" for _ in queries[1:]))
+        trace = Trace(tuple(queries), legs, threshold, tuple(candidates))
+        return SearchResult(passages, retrieval, trace)
 
     async def words(self) -> Collection[str]:
         """How often the book, or `VOCABULARY_CHUNKS` chunks of it, have each word; read again when its size changes."""
@@ -142,13 +144,13 @@ class HybridRetriever:
         """The passages for a question about the book as a whole, which no search could find. Their score is 1."""
         passages = [chunk.passage(number, 1.0) for number, chunk in enumerate(chunks, start=1)]
         retrieval = retrieval_of(self.tool_name, question, None, passages, len(chunks), started)
-        trace = Trace((question,), ("question",), (1.0,), ("dense", "sparse"), 0.0, ())
+        trace = Trace((SearchQuery("question", question),), ("dense", "sparse"), 0.0, ())
         return SearchResult(passages, retrieval, trace)
 
     async def _search(
-        self, texts: Sequence[tuple[QueryKind, str]], where: SearchFilter | None, *, k: int, threshold: float
+        self, queries: Sequence[SearchQuery], where: SearchFilter | None, *, k: int, threshold: float
     ) -> HybridHits:
-        """Search the index. The legs: dense and sparse for the raw question, then dense for each other text."""
+        """Search the index. The legs: dense and sparse for the raw question, then dense for each other query."""
         refused: IndexInfo | None = None
 
         def encode(info: IndexInfo) -> list[Leg]:
@@ -157,13 +159,13 @@ class HybridRetriever:
             # Before embedding, which may be billed.
             check_models(info, self.index.collection, self.embedder, self.sparse, self.profile)
             refused = None
-            raw, *others = self._embed([text for _, text in texts])
+            raw, *others = self._embed([query.text for query in queries])
             if info.dimension not in (0, len(raw)):
                 raise wrong_size(info, self.embedder.model_id, len(raw))
-            return [raw, self.sparse.encode_query(texts[0][1]), *others]
+            return [raw, self.sparse.encode_query(queries[0].text), *others]
 
         def rank(matches: Matches) -> HybridHits:
-            return self._read_hits(weighed(texts, matches), matches, k=k, threshold=threshold)
+            return self._read_hits(weighed(queries, matches), matches, k=k, threshold=threshold)
 
         try:
             return await self.index.search(encode, rank, limit=max(DEPTH, k), where=where)
@@ -173,7 +175,7 @@ class HybridRetriever:
                 raise
             raise better from None
 
-    def _read_hits(self, queries: list[Query], matches: Matches, *, k: int, threshold: float) -> HybridHits:
+    def _read_hits(self, queries: list[SearchQuery], matches: Matches, *, k: int, threshold: float) -> HybridHits:
         """Read the ranked chunks in blocks, until `k` of them are kept. For a reranker, read all of them."""
         ranking = ranked(matches, queries)
         total = len(ranking.rows)
@@ -213,7 +215,7 @@ def retrieval_of(
     )
 
 
-def _rerank_query(queries: Sequence[Query]) -> str:
+def _rerank_query(queries: Sequence[SearchQuery]) -> str:
     """The query for the reranker: the raw question with the query of the largest weight beside it."""
     question, *others = queries
     most = max(others, key=lambda query: query.weight, default=question)
@@ -237,17 +239,6 @@ def chunk_outcomes(chunks: Sequence[Chunk], cosines: Sequence[float], *, k: int,
             outcomes.append("duplicate" if is_duplicate else "kept")
             prints += [] if is_duplicate else [fingerprint]
     return outcomes
-
-
-def _trace(queries: Sequence[Query], threshold: float, candidates: Sequence[Candidate]) -> Trace:
-    return Trace(
-        queries=tuple(query.text for query in queries),
-        kinds=tuple(query.kind for query in queries),
-        weights=tuple(round(query.weight, 6) for query in queries),
-        legs=("dense", "sparse", *("dense" for _ in queries[1:])),
-        threshold=threshold,
-        candidates=tuple(candidates),
-    )
 
 
 class BookRetriever(BaseRetriever):
