@@ -57,19 +57,20 @@ def question_of(case: Case, reading: Reading) -> Question | None:
     """The question as rows of numbers; None if no embedded block is right, or all are."""
     blocks = [block for block in reading.ranked if block.weakest is not None]
     pattern = re.compile(case.answer or "")
-    on = [bool(re.search(case.pages or "", block.passage.page, re.IGNORECASE)) for block in blocks]
-    own = [bool(pattern.search(block.text)) for block in blocks]
     sections = ["\n".join(b.text for b in reading.runs[block.run] if b.section == block.section) for block in blocks]
-    right = np.array(on) & (np.array(own) if any(np.array(on) & np.array(own)) else found(pattern, sections))
-    if right.all() or not right.any():
+    right = have(case, pattern, blocks, [block.text for block in blocks]) or have(case, pattern, blocks, sections)
+    if all(right) or not any(right):
         return None
     x = np.array([evidence(block, reading) for block in blocks])
     score = np.array([block.score for block in blocks])
-    return Question(case.book, x, score - x @ IN_USE, right.astype(float))
+    return Question(case.book, x, score - x @ IN_USE, np.array(right, dtype=np.float64))
 
 
-def found(pattern: re.Pattern[str], texts: list[str]) -> NDArray[np.bool_]:
-    return np.array([bool(pattern.search(text)) for text in texts])
+def have(case: Case, pattern: re.Pattern[str], blocks: list[QuoteBlock], texts: list[str]) -> list[bool]:
+    """Whether each block is on the right page and its text has the answer; empty if none has."""
+    pages = re.compile(case.pages or "", re.IGNORECASE)
+    found = [bool(pages.search(b.passage.page) and pattern.search(text)) for b, text in zip(blocks, texts, strict=True)]
+    return found if any(found) else []
 
 
 async def questions(data: Path, home: Path, book: str) -> list[Question]:
