@@ -189,6 +189,8 @@ class Agent:
 
     async def passages(self, chunk_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Stored chunks, whole, in the given order; unknown ids are left out. Raises `RetrievalError`."""
+        if isinstance(chunk_ids, str) or not isinstance(chunk_ids, Sequence):
+            raise UsageError(f"chunk_ids must be a list of ids, unlike {chunk_ids!r:.40}.", code="given")
         return [chunk.as_data() for chunk in await self.services.index.fetch(chunk_ids)]
 
     async def search(self, query: str, *, k: int | None = None, filter: str | None = None) -> dict[str, Any]:
@@ -217,8 +219,8 @@ class Agent:
         base_url: str | None = None,
         collection: str | None = None,
         generator: str | None = None,
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
+        include: Sequence[str] | str = (),
+        exclude: Sequence[str] | str = (),
         rebuild: bool = False,
         dry_run: bool = False,
         watch: Callable[[IngestProgress], None] | None = None,
@@ -232,18 +234,17 @@ class Agent:
         """
         if not isinstance(self.services, LiveServices):
             raise UsageError("This agent was made without a reader of books.", code="no_reader")
-        from rag.ingest.book_sources import IngestOptions
-        from rag.ingest.patterns import Selection
+        from rag.ingest.book_sources import IngestOptions, texts
 
-        given = [sources] if isinstance(sources, Path | str) else list(sources or ())
-        options = IngestOptions(
+        options = IngestOptions.checked(
             base_url=base_url,
             generator=generator,
-            selection=Selection(tuple(include), tuple(exclude)),
+            include=include,
+            exclude=exclude,
             rebuild=rebuild,
             dry_run=dry_run,
         )
-        return await self.services.ingest(given, options, collection, watch)
+        return await self.services.ingest(texts("sources", sources), options, collection, watch)
 
     async def check_health(self) -> dict[str, str]:
         """What fails, by part ("index", "memory"), in one sentence each; empty when everything answers.

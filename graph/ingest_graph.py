@@ -9,9 +9,8 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 
 from nodes.ingest_steps import OpenIngestions, ingest_step
-from rag.ingest.book_sources import IngestOptions
+from rag.ingest.book_sources import IngestOptions, texts
 from rag.ingest.ingestion import Ingestion, OnStep
-from rag.ingest.patterns import Selection
 from rag.ingest.report import STEPS
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
@@ -41,13 +40,14 @@ def begin_from_environment(asked: Mapping[str, Any], watch: OnStep) -> Ingestion
     from rag.books.book_ingestion import begin_ingestion
 
     settings = Settings.from_env()
-    wanted = IngestOptions(
+    wanted = IngestOptions.checked(
         base_url=asked.get("base_url"),
         generator=asked.get("generator"),
-        selection=Selection(tuple(asked.get("include") or ()), tuple(asked.get("exclude") or ())),
+        include=asked.get("include"),
+        exclude=asked.get("exclude"),
         rebuild=bool(asked.get("rebuild")),
         dry_run=bool(asked.get("dry_run")),
     )
     profile = profile_of(settings, asked.get("profile"))
-    sources = [str(source) for source in asked.get("sources") or ()]
+    sources = texts("sources", asked.get("sources"))
     return begin_ingestion(settings, profile, sources, wanted, collection=asked.get("collection"), watch=watch)

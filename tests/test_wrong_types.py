@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding as FakeEmbeddings
 
 from graph.agent import open_agent
 from rag.errors import UsageError
@@ -50,3 +51,36 @@ async def test_a_filter_is_text() -> None:
     number: Any = 3
     with pytest.raises(UsageError, match=r"The filter must be text, unlike 3\."):
         await Machine(ANSWER).agent.search("nodes", filter=number)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sources": 3}, "sources must be a text or a list of texts, unlike 3."),
+        ({"sources": [3]}, "sources must be a text or a list of texts, unlike [3]."),
+        ({"sources": "docs", "include": 3}, "include must be a text or a list of texts, unlike 3."),
+        ({"sources": "docs", "base_url": 3}, "base_url must be text, unlike 3."),
+        ({"sources": "docs", "generator": ["hugo"]}, "generator must be text, unlike ['hugo']."),
+        ({"sources": None}, "No source was given."),
+    ],
+    ids=str,
+)
+async def test_what_is_to_be_read_is_text(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    async with open_agent(Settings(home=tmp_path), embeddings=FakeEmbeddings(size=8)) as agent:
+        with pytest.raises(UsageError) as caught:
+            await agent.ingest(**given)
+    assert caught.value.message == said
+
+
+async def test_one_pattern_need_not_be_in_a_list(tmp_path: Path) -> None:
+    for name in ("a.md", "b.txt"):
+        (tmp_path / name).write_text(f"# {name}\n\nWolves live in packs.")
+    async with open_agent(Settings(home=tmp_path / "home"), embeddings=FakeEmbeddings(size=8)) as agent:
+        report = await agent.ingest(tmp_path, include="*.md", collection="wolves")
+    assert report.documents.added == 1
+
+
+@pytest.mark.parametrize("ids", [3, "a-chunk", None])
+async def test_ids_of_passages_are_a_list(ids: Any) -> None:
+    with pytest.raises(UsageError, match="chunk_ids must be a list of ids, unlike"):
+        await Machine(ANSWER).agent.passages(ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +45,46 @@ class IngestOptions:
     rebuild: bool = False
     profile: str = ""
     dry_run: bool = False
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        base_url: object = None,
+        generator: object = None,
+        include: object = (),
+        exclude: object = (),
+        rebuild: bool = False,
+        dry_run: bool = False,
+    ) -> IngestOptions:
+        """The options that a program asks for. Raises `UsageError` for one of another type."""
+        return cls(
+            base_url=_text_or_none("base_url", base_url),
+            generator=_text_or_none("generator", generator),
+            selection=Selection(texts("include", include), texts("exclude", exclude)),
+            rebuild=rebuild,
+            dry_run=dry_run,
+        )
+
+
+def _text_or_none(name: str, given: object) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    raise UsageError(f"{name} must be text, unlike {given!r:.40}.", code="given")
+
+
+def texts(name: str, given: object) -> tuple[str, ...]:
+    """One text or path, or several, as texts; none for None. Raises `UsageError`, with the argument's name.
+
+    >>> texts("include", "*.md"), texts("sources", [Path("docs")])
+    (('*.md',), ('docs',))
+    """
+    if given is None:
+        return ()
+    several = [*given] if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    if not all(isinstance(one, str | Path) for one in several):
+        raise UsageError(f"{name} must be a text or a list of texts, unlike {given!r:.40}.", code="given")
+    return tuple(map(str, several))
 
 
 class BookSources:
