@@ -7,7 +7,6 @@ begins with "These" or "Then" comes with the block before it, or not at all.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Final
@@ -25,10 +24,10 @@ from rag.quoting.blocks import (
     leans_back,
 )
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
-from rag.quoting.relevance import Reading, asks_same, read, sides
-from rag.text.english.directions import UNDO, undone
-from rag.text.english.phrases import COPULA, NUMBERED_TITLE, PLATFORMS
-from rag.text.english.speech_acts import ORDINAL, PLACES, about_book, shape
+from rag.quoting.follow_up import follow_up_readings
+from rag.quoting.relevance import Reading, asks_same, read
+from rag.text.english.phrases import COPULA, NUMBERED_TITLE
+from rag.text.english.speech_acts import about_book
 from rag.text.terms import refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -82,12 +81,6 @@ REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blo
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
-# An item of a list or a row of a table, as far as it names something: its label, or its first words.
-_ENTRIES: Final = re.compile(
-    r"^(?:[-*]|\d+[.)]) +(\*\*[^*\n]+\*\*|[^\s:.|]+(?: [^\s:.|]+){0,7})|"
-    r"^\| *([^|\n]*\w) *\|(?!.*\n\|[ :-]+\|)",
-    re.MULTILINE,
-)
 
 
 def features(reading: Reading, *, words_only: bool = False) -> Features:
@@ -163,56 +156,15 @@ class QuotingAnswerer:
 def _readings(question: str, history: Sequence[AnsweredQuestion]) -> Iterator[tuple[str, str]]:
     """The ways to read a question, each with the text of the earlier answers that is not to be quoted again.
 
-    A follow-up ("and on Windows?", "tell me more") is joined with the questions before it, back to one that stands by
-    itself. For other questions the text of the earlier answers is "". "And what is a node?" is read as a question of
-    its own first, since the passages may have nothing about the one before it. A follow-up with terms of its own ("And
-    its battery?") is read at last with the names alone of the questions before it: its answer may have no other word of
-    theirs, or may have been quoted with theirs.
+    "And what is a node?" is read as a question of its own first, since the passages may have nothing about the one
+    before it.
     """
     if whole := whole_question(question):
         yield whole, ""
-    if not history or not refers_back(question):
+    if history and refers_back(question):
+        yield from follow_up_readings(question, history)
+    else:
         yield question, ""
-        return
-    if UNDO.search(question) and (whole := undone(history[-1].question)):
-        yield whole, ""
-    platforms = [names for names in PLATFORMS if names.search(question)]
-    asked = [question]
-    for past in reversed(history):
-        asked.insert(0, _without_platforms(past.question.strip()) if platforms else past.question.strip())
-        if not refers_back(asked[0]):
-            break
-    if (ordinal := ORDINAL.search(question)) is not None:
-        if not (entry := _entry(ordinal[0].lower(), history[-1])):
-            return
-        asked[-1] = question = f"{question[: ordinal.start()]}{entry}{question[ordinal.end() :]}"
-    yield " ".join(asked), "\n".join(past.answer for past in history)
-    if own := terms(question):
-        instead = shape(asked[-2]).definition and any(term.named for term in own)  # "What is Gazebo? And Isaac Sim?"
-        names = [] if instead else [term.word for term in terms(" ".join(asked[:-1])) if term.named]
-        yield " ".join([*names, question]), ""
-
-
-def _without_platforms(question: str) -> str:
-    """An earlier question without its platforms: a follow-up such as "and on Windows?" names another one instead."""
-    for names in PLATFORMS:
-        question = names.sub("", question)
-    return question
-
-
-def _entry(ordinal: str, past: AnsweredQuestion) -> str:
-    """What "the second one" means: a side of the comparison that was asked for, else an entry of the last answer.
-
-    Empty if neither has that many.
-    """
-    entries = [match[1] or match[2] for match in _ENTRIES.finditer(past.answer)]
-    if shape(past.question).comparison:
-        compared = sides(past.question, terms(past.question))
-        entries = [" ".join(term.word for term in side) for side in compared]
-    word = ordinal.split()[1]
-    place = {"former": 0, "latter": 1, "last": len(entries) - 1}.get(word)
-    place = PLACES.index(word) if place is None else place
-    return entries[place].strip(" *_`") if 0 <= place < len(entries) else ""
 
 
 def _has_own_words(question: str, reading: Reading) -> bool:
