@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.writer import AnswerOptions, AnswerWriter
+from rag.evidence.analyzed_text import read
+from rag.evidence.doubts import Comparison
+from rag.evidence.word_contexts import Sources
+from rag.evidence.words import tokens
 from rag.grounding import check, prove
 from rag.types import REFUSAL
 from tests.fakes import passage
@@ -78,6 +82,67 @@ def test_another_noun_scope_bound_or_direction_is_marked(sentence: str, text: st
 )
 def test_the_same_noun_bound_or_direction_is_supported(sentence: str, text: str) -> None:
     assert check(sentence, [text]).supported
+
+
+ITEM = """\
+- Jobs are not run: The worker runs in UTC by default.
+- Jobs run twice (or more): With several workers, only one worker should queue jobs. All other workers should be started
+  with the flag. Without this, each worker will queue the same jobs.
+"""
+HEAT = "Heat the oven for at least 45 minutes. In 5 to 10 days it is dry, so keep it from rain outside."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("All other workers should be started with the flag.", ITEM),
+        ("Without this, each worker will queue the same jobs.", ITEM),
+        ("Heat the oven for no less than 45 minutes.", HEAT),
+        ("It is dry within 5 to 10 days.", HEAT),
+        (
+            "Molecules below roughly 5,000 daltons pass.",
+            "Molecules below about 5,000 daltons pass. The wall is smooth.",
+        ),
+        ("Cut the branches back by one third.", "Cut the branches back by a third, just above a bud."),
+        ("The pump moves 3 Na⁺ ions out.", "The pump moves three sodium ions out of the cell."),
+        ("Discard the starter.", "If it is pink, throw the starter away."),
+        ("Jupiter weighs 318 Earth masses.", "Jupiter has 318 times the mass of the planet Earth; it weighs most."),
+        (
+            "| Read Committed | Data of committed rows |",
+            "In Read Committed a statement sees data of committed rows. Data stays in the table.",
+        ),
+    ],
+)
+def test_equal_words_are_not_doubted(sentence: str, text: str) -> None:
+    assert check(sentence, [text]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("All other workers should be started.", ITEM),  # the sentence goes on
+        ("Heat the oven for no more than 45 minutes.", HEAT),
+        ("A third party pays the tax.", "The buyer pays a third of the tax."),
+    ],
+)
+def test_other_words_are_doubted(sentence: str, text: str) -> None:
+    assert not check(sentence, [text]).supported
+
+
+def test_the_capital_of_a_cell_makes_no_name() -> None:
+    assert [token.first for token in tokens("| Level | Data committed") if token.content] == [True, True, False]
+
+
+def test_roughly_is_not_the_opposite_of_smoothly() -> None:
+    sources = Sources(["A smooth membrane lets molecules below about 5,000 daltons pass through its pores freely."], "")
+    said = "It lets molecules of roughly 5,000 daltons pass through freely."
+    assert list(Comparison(read(said).whole, sources).doubts()) == []
+
+
+def test_the_numbers_of_a_supposition_are_marked_and_not_removed() -> None:
+    text = "The elasticity of demand for petrol is -0.3, so demand reacts little to an increase in price."
+    said = "With an elasticity of -0.3, a price increase of 10% would reduce the demand by about 3%."
+    assert check(said, [text]).standing == "unconfirmed"
 
 
 def test_only_the_passages_that_a_claim_needs_are_cited() -> None:

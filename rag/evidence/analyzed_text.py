@@ -275,6 +275,12 @@ def opposites() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
 
 
 @cache
+def listed() -> frozenset[str]:
+    """The words of the file of opposites."""
+    return frozenset(_FILE.read_text(encoding="utf-8").split())
+
+
+@cache
 def implied() -> frozenset[str]:
     """Keys of words that deny without a "not"."""
     return frozenset(key_of(word) for word in IMPLYING)

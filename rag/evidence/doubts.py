@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from rag.evidence.analyzed_text import TextLine, cues, opposites
+from rag.evidence.analyzed_text import TextLine, cues, listed, opposites
 from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts
 from rag.text.english import numerals
@@ -142,6 +142,8 @@ class Comparison(WordContexts):
         for index, token in enumerate(self.said.tokens):
             same, other = opposites().get(token.key, (_NONE, _NONE))
             if token.word in CUES or (token.capital and not token.first) or not (same or index in words):
+                continue
+            if token.word.endswith("ly") and token.word not in listed():  # "roughly" has no opposite in "smooth"
                 continue
             keys = (same | {token.key, words.get(index, "")}) - {""}
             alike, reversed_ = self._by_side(keys, index, strict=self.usual(index) > QUOTED)

@@ -16,7 +16,7 @@ from typing import Final
 from rag.evidence.analyzed_text import DIGITS, LETTERS, AnalyzedText, folded, plain_number, read
 from rag.text.english import numerals
 from rag.text.english.stopwords import STOP_WORDS
-from rag.text.english.word_lists import ACRONYMS, SCHEMES
+from rag.text.english.word_lists import ACRONYMS, DETERMINERS, SCHEMES
 from rag.text.vocabulary import is_common, is_english, names
 from rag.types import Standing
 
@@ -315,11 +315,17 @@ def _names(sentence: AnalyzedText) -> dict[str, tuple[str, bool]]:
         before, word = text[: token.start].rstrip()[-1:], match[1]
         begins = token.first or not before or before in _BEGINS or before in ".!?"
         explained = begins and word.istitle()
+        if explained and _word_after(sentence, at) in DETERMINERS:  # an order: "Discard the starter"
+            continue
         known = word.casefold() in names()
         ordinary = begins and not known and is_english(word.casefold())
         if not ordinary and (known or token.is_name or not explained):
             found[word] = token.key, found.get(word, ("", False))[1] or not explained
     return found
+
+
+def _word_after(sentence: AnalyzedText, at: int) -> str:
+    return next((token.word for token in sentence.whole.tokens[at + 1 : at + 2]), "")
 
 
 def code_words(sentence: str) -> list[str]:

@@ -100,8 +100,9 @@ class NumberCheck:
             return quantity.last if units == {""} and quantity.unit not in UNNAMED | self._sources.units else None
         after = self._said[quantity.last + 1 : quantity.last + 4]
         strange = "" not in units and units.isdisjoint(named([token.raw for token in after]))
-        is_noun = any(token.content and token.key not in self._sources.holders for token in after[:1])
-        return quantity.last + 1 if (strange and is_noun) or self._counts_other(after[:1], places) else None
+        noun = [token for token in after[:1] if not token.capital]  # "318 Earth masses", "3 Na⁺ ions"
+        is_noun = any(token.content and token.key not in self._sources.holders for token in noun)
+        return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, places) else None
 
     def _counts_other(self, noun: Sequence[Token], places: Places) -> bool:
         """Whether the passages have the noun, but another one after the number, and this one nowhere around it."""
@@ -125,13 +126,14 @@ class NumberCheck:
         return None if bounded else added
 
     def _is_computed(self, quantity: Quantity) -> bool:
-        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula.
+        """Whether a reader may have computed it: it follows "for example" or "so", or a condition, or is in a formula
+        or in a sentence with "would".
 
         Or it is the sum, difference, product or quotient of two other numbers of the claim. Or the claim calls it a
         total or an estimate, and the passages have numbers of its unit.
         """
         before = self._words[: quantity.first]
-        cued = not numerals.DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before))))
+        cued = not numerals.DERIVING.isdisjoint((*before, *map(" ".join, pairwise(before)))) or "would" in self._words
         amounts = (other.amount for other in self._claim.quantities if other is not quantity)
         pairs = combinations(filter(None, amounts), 2)
         results = (quantity.amount in (a + b, abs(a - b), a * b, a / b, b / a) for a, b in pairs)
@@ -167,5 +169,12 @@ class NumberCheck:
 
 
 def _bound(before: Sequence[str]) -> str:
-    """Which bound the words before a number make of it: "lower", "upper", "exact"; "" for none."""
-    return next((numerals.BOUND[word] for word in before[-2:] if word in numerals.BOUND), "")
+    """Which bound the words before a number make of it: "lower", "upper", "exact"; "" for none.
+
+    >>> _bound(["no", "less", "than"]), _bound(["at", "least"]), _bound(["less", "than"])
+    ('lower', 'lower', 'upper')
+    """
+    at = next((at for at in (-2, -1) if list(before[at:])[:1] and before[at:][0] in numerals.BOUND), 0)
+    bound = numerals.BOUND[before[at]] if at else ""
+    denied = bound and len(before) + at > 0 and before[at - 1] in numerals.DENYING
+    return numerals.REVERSED[bound] if denied and bound in numerals.REVERSED else bound

@@ -18,6 +18,7 @@ from rag.text.english.units import MONEY, size_of, unit_of
 from rag.text.vocabulary import is_english
 
 LARGEST_PART: Final = 100  # of "one in N"
+ION_SIGNS: Final = "⁺⁻"
 LONGEST_SPELT: Final = 12  # tokens of a number in words
 _DIGITS: Final = re.compile(r"(\d+(?:[.,:]\d+)*)(.*)", re.DOTALL)
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -249,7 +250,8 @@ def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     if found := _one(tokens, at):
         return found
     if word in numerals.ORDINALS:
-        if word in numerals.PARTS and _word(tokens, at - 1) == "a" and next_word == "of":
+        is_noun = at + 1 == len(tokens) or next_word == "of" or not tokens[at + 1].content  # "a third party"
+        if word in numerals.PARTS and _word(tokens, at - 1) == "a" and is_noun:
             return Fraction(1, numerals.PARTS[word]), 1, "part", True
         return Fraction(numerals.ORDINALS[word]), 1, _ORDINAL, word in numerals.VAGUE_ORDINALS
     if word in numerals.FRACTIONS:
@@ -346,7 +348,8 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
     if unit := unit_of(_raw(tokens, at) + _raw(tokens, at + 1 + hyphen)):
         return at + 1 + hyphen, unit  # kilowatt-hours
     unit = unit_of(_raw(tokens, at))
-    if unit and (unit != "degree" or _word(tokens, at + 1) != "of"):  # "7 degrees of freedom"
+    is_ion = _raw(tokens, at + 1)[:1] in ION_SIGNS  # Na⁺, no nanoampere
+    if unit and not is_ion and (unit != "degree" or _word(tokens, at + 1) != "of"):  # "7 degrees of freedom"
         return at, dimension + unit
     symbol = _raw(tokens, at)
     is_symbol = at == last + 1 and _SYMBOL.fullmatch(symbol) and not symbol.removesuffix("s").isupper()

@@ -32,6 +32,7 @@ CLOSE: Final = 0.4  # least share of a claim, by weight, that the passages hold
 CLAUSE_CLOSE: Final = 0.3  # the same of each of its clauses
 QUOTED: Final = 0.9  # the same of a claim in another language than English
 CLAUSE_WORDS: Final = 2  # content words with which a clause states something by itself
+SENTENCE_ENDS: Final = ".!?"
 SCATTERED: Final = "distant: no sentence of the passages says its parts together"
 
 _UNREAD: Final[Reason] = ("unconfirmed", "language: it is not in English, so it was not checked")
@@ -207,6 +208,8 @@ def _strange(sort: Sort, sentence: TextLine, sources: Sources) -> Iterator[Reaso
 def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool) -> Iterator[Reason]:
     """The reasons against a claim."""
     yield from NumberCheck(claim, text, mentions, derives=derives).reasons()
+    if _is_copied(claim):
+        return
     yield from (("unconfirmed", doubt) for doubt in claim.doubts())
     said, held = claim.said.tokens, claim.sources.holders
     of_itself = "i" not in held and any(token.word == "i" and token.capital for token in said)  # and no passage does
@@ -219,6 +222,19 @@ def _against(text: str, claim: Comparison, mentions: Mentions, *, derives: bool)
         yield "unconfirmed", "distant: the passages say nothing like one of its clauses"
     elif score(claim) > 0:
         yield "unconfirmed", SCATTERED
+
+
+def _is_copied(claim: Comparison) -> bool:
+    """Whether a line has the claim word for word as one of its sentences: an item of a list may have several."""
+    said = [token.word for token in claim.said.tokens]
+    said = said[:-1] if said and said[-1] in SENTENCE_ENDS else said
+    for number in claim.fullest[:3]:
+        line = [*SENTENCE_ENDS[:1], *(token.word for token in claim.sources.lines[number].tokens), *SENTENCE_ENDS[:1]]
+        for at in range(len(line) - len(said) - 1):
+            after = at + len(said) + 1
+            if line[at] in SENTENCE_ENDS and line[after] in SENTENCE_ENDS and line[at + 1 : after] == said:
+                return True
+    return False
 
 
 def _strange_end(words: Sequence[Word]) -> int:

@@ -46,7 +46,8 @@ class Token(NamedTuple):
 
     `word` is its lower-case form without accents, `key` the stem that it is compared by. `weight` is 0 for function
     words and punctuation, else 0.2 to 1 by rarity. `capital`: it begins with a capital letter. `first`: it begins a
-    sentence, so that a capital says nothing. `digits`: it begins with a digit. `raw` is the token as it is written.
+    sentence or a cell of a table, so that a capital says nothing. `digits`: it begins with a digit. `raw` is the token
+    as it is written.
     """
 
     start: int
@@ -96,7 +97,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
             found.append(Token(begin, stop, word, *_measure(word), part[:1].isupper(), first, word[:1].isdigit(), part))
         if raw[0].isalnum():
             first = False
-        elif raw in ".!?:":
+        elif raw in ".!?:|":
             first = True
     return tuple(_in_date(found, at) if token.word in SHORT_DATES else token for at, token in enumerate(found))
 

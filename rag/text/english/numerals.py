@@ -87,6 +87,8 @@ BOUND: Final = {
     **dict.fromkeys(("under", "below", "less", "fewer", "most", "up", "maximum"), "upper"),
     "exactly": "exact",
 }
+DENYING: Final = frozenset({"no", "not"})  # "no less than"
+REVERSED: Final = {"lower": "upper", "upper": "lower"}
 # Anywhere in a sentence whose number may be such a bound.
 BOUNDING: Final = BOUNDS | frozenset({
     "minimum", "maximum", "min", "max", "exceed", "exceeds", "exceeding", "exceeded", "up", "upwards", "limit",
