@@ -29,6 +29,7 @@ LEADING_TAG: Final = re.compile(
 NEW_ROLE: Final = re.compile(
     r"\byou\sare\s(?:now|no\slonger)\s(?:an?|the|bound|restricted|limited|called|known|acting)\b"
     r"|\byou\sare\s(?:now|no\slonger)\s(?-i:[A-Z])[\w-]*(?=\W*\Z)"
+    r"|\bfrom\snow\son,?\syou\s(?:are|will\sbe)\s(?-i:[A-Z])[\w-]*"
     r"|\b(?:as|you\sare)\san?\s(?:ai|language\smodel|chat\s?bot)\b|\byou\sare\san\sassistant\b"
     r"|\bas\san\sassistant(?=,|\W*$|\s(?:you|i|in\sthis)\b)"
     r"|\b(?:reveal|print|show|repeat|output|disclose|leak|ignore|forget)\b[^\n]{0,30}\b(?:your|the\ssystem)\sprompt\b",
@@ -64,6 +65,7 @@ _MUST: Final = r"(?:must|should|shall|is\sto|are\sto|has\sto|have\sto|needs?\sto
 _REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))"
 _PART: Final = r"(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|response)s?"
 _ASKERS: Final = r"(?:users?|readers?|people|anyone|anybody|someone|somebody|they|customers?|visitors?)"
+_ADDRESS: Final = r"[^\n]{0,80}?\w\.[a-z]{2,}\b"
 _PROMPTS: Final = (
     r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
     r"^\W*thought[*_]*:.*\b(?:user|assistant|i)\b.*\b(?:needs?|wants?|must|should|ha(?:ve|s)\sto)\b",
@@ -101,6 +103,14 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"^\W*(?:always\s|please\s)?(?:direct|refer|point|send)\s(?:(?:the|all|your)\s)?"
     r"(?:readers?|users?|everyone|people)\sto\b",
     rf"\b{_MODEL}\swould\s{_SAY}\b",
+    # what the answer is for, and when it is complete
+    r"\byour\s(?:\w+\s)?(?:task|goal|job|mission|purpose|aim)\s(?:now\s)?is\s(?:now\s)?to\s(?:\w+\s){1,2}?"
+    rf"(?:the\s|your\s|all\s|every\s)?{_ASKERS}\b",
+    rf"\b(?:your|an?|the|any|every)\s{_REPLY}\sis\s(?:(?:in|not\s|only\s)complete|complete\sonly)\s"
+    r"(?:unless|until|without|if|when)\b",
+    # an address that readers are sent to
+    rf"\b{_ASKERS}\b[^.\n]{{0,80}}\b(?:are|is)\sto\sbe\s(?:sent|referred|directed|pointed|taken)\sto\b{_ADDRESS}",
+    rf"\b(?:every|each|any|all)\s{_REPLY}\b[^.\n]{{0,60}}\b(?:refers?|sends?|points?|directs?|links?|names?|omits?)\b{_ADDRESS}",
     # those who pass the text on
     rf"\b(?:whoever|(?:anyone|everyone|those|all)\swho|you\b[^.\n]{{0,30}}\bwho)\s(?:will\s|may\s)?"
     rf"(?:reads?\sthis|reproduces?|summari[sz]es?|retells?|paraphrases?|repeats?\sthis)\b[^.\n]{{0,60}}\b{_MUST}\b",
