@@ -129,6 +129,53 @@ def test_other_words_are_doubted(sentence: str, text: str) -> None:
     assert not check(sentence, [text]).supported
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Python 3.1 is required.", "Python 3.10 is required."),
+        ("Python 3.10 is required.", "Python 3.1 is required."),
+        ("It came with version 1.20.", "It came with version 1.2."),
+    ],
+)
+def test_versions_are_compared_as_written(said: str, text: str) -> None:
+    assert check(said, [text]).standing == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Python 3.10 is required.", "It requires Python 3.9 or 3.10."),
+        ("A ticket costs 1.5 euros.", "A ticket costs 1.50 euros."),
+    ],
+)
+def test_other_numbers_are_compared_by_their_values(said: str, text: str) -> None:
+    assert not any("is not in the passages" in reason for reason in check(said, [text]).reasons)
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "supported"),
+    [
+        (
+            "White flour absorbs more water than wholemeal.",
+            "Wholemeal flour absorbs more water than white flour.",
+            False,
+        ),
+        (
+            "Wholemeal absorbs more water than white flour.",
+            "Wholemeal flour absorbs more water than white flour.",
+            True,
+        ),
+        ("Start the pump before you open the tap.", "Open the tap before you start the pump.", False),
+        ("After you open the tap, start the pump.", "Start the pump after you open the tap.", True),
+        ("After you start the pump, open the tap.", "Start the pump after you open the tap.", False),
+        ("The leaves fall because the days get short.", "Because the days get short, the leaves fall.", True),
+        ("The days get short because the leaves fall.", "Because the days get short, the leaves fall.", False),
+    ],
+)
+def test_the_two_sides_of_a_comparison_cannot_be_exchanged(said: str, text: str, *, supported: bool) -> None:
+    assert check(said, [text]).supported is supported
+
+
 def test_the_capital_of_a_cell_makes_no_name() -> None:
     assert [token.first for token in tokens("| Level | Data committed") if token.content] == [True, True, False]
 

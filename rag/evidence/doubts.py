@@ -8,12 +8,13 @@ word shows is one score of six signals. Its weights are those of a logistic regr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import TextLine, cues, listed, opposites
 from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts
+from rag.evidence.words import Token
 from rag.text.english import numerals
 from rag.text.english.numerals import POINTERS, SMALL
 from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
@@ -25,6 +26,9 @@ TAIL: Final = 4  # content words at the end of a claim
 ADJACENT: Final = 0.5  # share that a word counts in a line before or after
 MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
+JOINING: Final = frozenset({"than", "before", "after", "because"})  # has two sides that cannot be exchanged
+STOPS: Final = frozenset(".;:!?")
+COMPARED: Final = 4  # tokens before "than" among which the comparative is
 _NONE: Final[frozenset[str]] = frozenset()
 
 Places = list[tuple[int, int]]
@@ -61,6 +65,8 @@ class Comparison(WordContexts):
         for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
             if self._is_doubtful(compared):
                 yield _REASONS[compared.kind].format(self.said.tokens[compared.first].word)
+        for joint in self._exchanged():
+            yield f"comparison: the passages have the two sides of {joint!r} the other way round"
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
 
@@ -79,6 +85,18 @@ class Comparison(WordContexts):
             limited = "only" in {token.word for line in near[:1] for token in line.tokens} - {t.word for t in said}
             if (before & LIMITS and before.isdisjoint(ALL)) or (omitted and not excepted) or limited:
                 yield index
+
+    def _exchanged(self) -> Iterator[str]:
+        """The words whose two sides a near line has exchanged: "cats are faster than dogs" for the reverse."""
+        said = self.said.tokens
+        for index in (at for at, token in enumerate(said) if token.word in JOINING):
+            before, behind = _sides(said, index)
+            for line in (self.sources.lines[number].tokens for number in self.fullest[:2]):
+                for at in (at for at, token in enumerate(line) if token.word == said[index].word):
+                    first, second = _sides(line, at)
+                    exchanged = behind & first and before & second and not behind & second
+                    if exchanged and not _is_opposed(_compared(said, index), _compared(line, at)):
+                        yield said[index].word
 
     def _is_doubtful(self, token: ComparedToken) -> bool:
         """Whether a rival fits clearly better, or the words around it do; or the passages deny nothing there."""
@@ -165,6 +183,28 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _sides(tokens: Sequence[Token], joint: int) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys of what stands before a joint and of what stands behind it, each without those of the other.
+
+    "After A, B" is "B after A".
+    """
+    begin = max((at + 1 for at in range(joint) if tokens[at].word in STOPS), default=0)
+    end = next((at for at in range(joint, len(tokens)) if tokens[at].word in STOPS), len(tokens))
+    comma = next((at for at in range(joint, end) if tokens[at].word == ","), end)
+    before = tokens[comma:end] if joint == begin else tokens[begin:joint]
+    first, second = (frozenset(t.key for t in side if t.content) for side in (before, tokens[joint + 1 : comma]))
+    return first - second, second - first
+
+
+def _compared(tokens: Sequence[Token], joint: int) -> str:
+    """The key of the last word before a joint that has an opposite: of "more" in "more water than"."""
+    return next((t.key for t in reversed(tokens[max(0, joint - COMPARED) : joint]) if t.key in opposites()), "")
+
+
+def _is_opposed(key: str, other: str) -> bool:
+    return other in opposites().get(key, (_NONE, _NONE))[1]
 
 
 def _counts(line: TextLine, quantity: Quantity, other: TextLine, held: Quantity) -> bool:

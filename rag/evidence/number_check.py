@@ -43,6 +43,8 @@ class NumberCheck:
                 yield missing_reason("unit", self._written(quantity.first, last), near=True)
             if fitting and (first := self._added_bound(quantity, fitting)) is not None:
                 yield missing_reason("number", self._written(first, quantity.last), near=True)
+            if fitting and self._is_another_version(quantity):
+                yield missing_reason("number", self._said[quantity.first].raw, near=False)
             if fitting or quantity.vague or self._is_no_claim(quantity):
                 continue
             another = OF_ANOTHER * self._claim.usual(quantity.first)
@@ -75,6 +77,17 @@ class NumberCheck:
         numbers_parts = is_few and around[0] in numerals.BEFORE_PART and around[1:] == ["(", ")"]
         named = not self._sources.known.isdisjoint(quantity.keys)
         return numbers_parts or named or self._mentions.has_code(self._text, self._said[quantity.last].end)
+
+    def _is_another_version(self, quantity: Quantity) -> bool:
+        """Whether it is the number of a version or a section, and the passages write none so: 3.1 for 3.10."""
+        token = self._said[quantity.first]
+        before = self._said[max(0, quantity.first - 1) : quantity.first]
+        if quantity.unit or "." not in token.raw or not any(t.capital or t.word in numerals.VERSIONS for t in before):
+            return False
+        lines = self._sources.lines
+        return all(
+            line.tokens[held.first].raw != token.raw for line in lines for held in line.readings if quantity.same(held)
+        )
 
     def _counts_items(self, quantity: Quantity) -> bool:
         """Whether it counts a list after it, whose content words the passages have: "two systems, A and B"."""

@@ -87,6 +87,7 @@ BOUND: Final = {
     **dict.fromkeys(("under", "below", "less", "fewer", "most", "up", "maximum"), "upper"),
     "exactly": "exact",
 }
+VERSIONS: Final = frozenset({"version", "versions", "release", "section", "chapter", "figure", "v"})  # before 3.10
 DENYING: Final = frozenset({"no", "not"})  # "no less than"
 REVERSED: Final = {"lower": "upper", "upper": "lower"}
 # Anywhere in a sentence whose number may be such a bound.
