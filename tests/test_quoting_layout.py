@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.quoting.excerpt import OUTPUT_LINES, SESSION_LINES, snippet
+from rag.quoting.snippet import OUTPUT_LINES, SESSION_LINES, snippet
 from rag.text.terms import terms
 from rag.types import OMISSION
 from tests.prompt_reader import parse_passages
