@@ -201,7 +201,10 @@ def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[s
     previous: Line | None = None
     for block in quoted:
         separator = "\n\n" if pieces else ""
-        if block and (name := _named_above(block)) and not any(name in piece for piece in pieces):
+        if block and (signature := block[0].block.signature):
+            pieces.append(f"{separator}{signature.text} [{signature.passage.number}]")
+            separator = "\n\n"
+        elif block and (name := _named_above(block)) and not any(name in piece for piece in pieces):
             pieces.append(f"{separator}`{name}` [{block[0].block.passage.number}]")
             separator = "\n\n"
         for run in _runs(block):
