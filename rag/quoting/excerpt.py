@@ -39,10 +39,16 @@ _NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A unit to be quoted, or with None an omission, in the block it belongs to."""
+    """A unit to be quoted, or with None an omission before the unit `then`, in the block it belongs to."""
 
     block: QuoteBlock
     unit: Unit | None
+    then: Unit | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something is left out within an item of a list."""
+        return self.unit is None and self.then is not None and self.then.kind != "item"
 
 
 def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()) -> list[Line]:
@@ -54,7 +60,8 @@ def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
     one_of_several = is_labelled(block) and sum(is_labelled(other) and other.is_beside(block) for other in quoted) > 1
-    wanted = [i for i, unit in enumerate(block.units) if i >= start and (one_of_several or is_sayable(unit))]
+    sayable = [one_of_several or is_sayable(unit) or _leads_on(block, i) for i, unit in enumerate(block.units)]
+    wanted = [i for i in range(start, len(block.units)) if sayable[i]]
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     wanted = wanted[_opening(block, wanted, reading) :]
@@ -63,6 +70,12 @@ def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     cut = [Line(block, None)] if start and block.form == "code" else []
     return [*cut, *_with_omissions(block, wanted)] if whole else []
+
+
+def _leads_on(block: QuoteBlock, index: int) -> bool:
+    """Whether a line within an item of a list, such as "Solutions:", leads to the items nested below it."""
+    unit, after = block.units[index], block.units[index + 1 : index + 2]
+    return index >= block.lead and unit.kind == "lead" and any(one.kind == "item" for one in after)
 
 
 def _has_antecedent(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]) -> bool:
@@ -113,7 +126,8 @@ def _with_omissions(block: QuoteBlock, wanted: Sequence[int]) -> Iterator[Line]:
     previous = None
     for index in wanted:
         if previous is not None and index > previous + 1:
-            yield Line(block, None)
+            items = any(unit.kind == "item" for unit in block.units[previous + 1 : index])
+            yield Line(block, None, None if items else block.units[index])
         yield Line(block, block.units[index])
         previous = index
     if block.form != "text" and previous is not None and previous < len(block.units) - 1:
@@ -209,7 +223,8 @@ def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[s
             separator = "\n\n"
         for run in _runs(block):
             text = _table(run) if _is_row(run[0]) else _formatted(run[0], wanted, alone=len(block) == 1)
-            pieces.append((separator if run[0] is block[0] else _separator(previous, run[0])) + text)
+            space = separator if run[0] is block[0] else _separator(previous, run[0])
+            pieces.append(space + (text.lstrip() if space == " " else text))
             previous = run[-1]
     return pieces
 
@@ -256,16 +271,30 @@ def _separator(previous: Line | None, line: Line) -> str:
     if previous.unit and is_signature(previous.unit):
         return "\n\n"
     block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
-    if block.form == "text" or kinds <= {"sentence", "lead"}:
+    if block.form in ("list", "steps") and _goes_on(previous, line):
         return " "
-    return "\n" if kinds <= {"item", "lead", ""} else "\n\n"
+    nested = line.unit is not None and line.unit.kind in ("sentence", "lead") and line.unit.depth > 0
+    if block.form == "text" or (kinds <= {"sentence", "lead"} and not nested):
+        return " "
+    return "\n" if kinds <= {"item", "lead", ""} and not (nested or line.goes_on) else "\n\n"
+
+
+def _goes_on(previous: Line, line: Line) -> bool:
+    """Whether a line goes on with the paragraph of the one before it, in an item of a list."""
+    if line.goes_on:
+        return previous.unit is not None and previous.unit.kind in ("item", "sentence", "lead")
+    unit = line.unit
+    if unit is None or unit.kind not in ("sentence", "lead") or not (previous.unit or previous.goes_on):
+        return False
+    before = line.block.units[line.block.units.index(unit) - 1]
+    return before.block == unit.block
 
 
 def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
     """A unit as Markdown, with its marker behind each sentence. An item that is quoted `alone` is set as a sentence."""
     block, unit = line.block, line.unit
     if unit is None:
-        return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
+        return "- " + OMISSION if block.form in ("list", "steps") and not line.goes_on else OMISSION
     marker = f"[{block.passage.number}]"
     base = min(one.depth for one in block.units[block.lead :])
     indent = " " * min(6, max(0, unit.depth - base))
