@@ -147,3 +147,14 @@ def test_what_follows_in_the_next_passage_of_the_section_is_quoted() -> None:
     answer = ask_book("How do I wind up a gear?", [second, first])
     assert answer.startswith("To wind up a gear, turn its key three times. [2]\n\nThis makes the gear turn. [1]")
     assert "This makes" not in ask_book("How do I wind up a gear?", [second])
+
+
+def test_a_description_whose_name_ends_the_passage_before_it_is_quoted_with_the_name() -> None:
+    def part(number: int, text: str, index: int) -> Passage:
+        place = {"chunk_index": index, "source_file_path": "gear.md"}
+        return section(number, text, "Widgets > Errors").model_copy(update=place)
+
+    rest = "Raised when the widget jams. Oil it.\n\n`GearError`\n\nRaised when the gear of a widget jams."
+    first, second = part(2, "Each is an exception.\n\n`OilError(message)`", 7), part(1, rest, 8)
+    answer = ask_book("What is raised when the widget jams?", [second, first])
+    assert "`OilError(message)` [2]\n\nRaised when the widget jams. [1]" in answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.prompt.passage_format import as_data, format_passages
-from rag.quoting.excerpt import OUTPUT_LINES, SESSION_LINES, snippet
+from rag.quoting.snippet import OUTPUT_LINES, SESSION_LINES, snippet
 from rag.text.terms import terms
 from rag.types import OMISSION
 from tests.prompt_reader import parse_passages
@@ -167,3 +167,23 @@ def test_code_that_begins_in_the_middle_comes_after_whole_code(first: str) -> No
     cut = section(1, f"```js\n{first}\n  }}\n}}\n```", "Widgets > Turning the widget")
     whole = section(2, "Turn it:\n\n```js\nwidget.turn()\n```", "Widgets > Turning the widget")
     assert ask_book("How do I turn the widget?", [cut, whole]).startswith("Turn it: [2]")
+
+
+LONG = "It is a part that is seen in most of the widgets that are sold, " * 5
+NESTED = f"""- **The widget is stuck**: {LONG}and it may get stuck when it is cold. Warm the widget up.
+
+  A stuck widget is loud. It is also hot.
+
+  Solutions:
+
+  - Oil the widget.
+  - Wind the widget up.
+- **The gear is lost**: Buy another gear.
+"""
+
+
+def test_the_paragraphs_of_an_item_stay_in_it_and_their_sentences_have_a_space_between_them() -> None:
+    answer = ask("What do I do when the widget is stuck?", NESTED)
+    assert "when it is cold. [1] Warm the widget up. [1]\n\n  A stuck widget is loud. [1] It is also hot. [1]" in answer
+    assert "\n\n  Solutions: [1]\n  - Oil the widget. [1]\n  - Wind the widget up. [1]" in answer
+    assert OMISSION not in answer

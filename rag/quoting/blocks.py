@@ -88,6 +88,7 @@ class QuoteBlock:
     section: int
     first: bool
     run: int = 0  # of the runs, from 0
+    signature: QuoteBlock | None = None  # the name that it describes, if that ends the passage before it
     said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms, 0 to 1
     cosine: float = 0.0  # of the block and the question; 0 if not embedded
@@ -160,6 +161,8 @@ def _append(run: list[QuoteBlock], more: Sequence[QuoteBlock]) -> None:
     """Add the blocks of the next passage; one without a heading of its own goes on with the last section."""
     last = run[-1].section if run else -1
     goes_on = bool(run and more) and more[0].section == 0 and more[0].heading == run[-1].heading
+    if goes_on and not is_signature(more[0].units[0]) and is_name(run[-1]):
+        more[0].signature = run[-1]
     for block in more:
         block.first = block.first and not (goes_on and block.section == 0)
         block.section += last if goes_on else last + 1
@@ -188,6 +191,11 @@ def blocks(passage: NumberedPassage, rank: int) -> list[QuoteBlock]:
 def is_signature(unit: Unit) -> bool:
     """Whether the unit is nothing but code in a line, such as the name and arguments of a function."""
     return unit.kind == "sentence" and bool(_SIGNATURE.fullmatch(unit.text))
+
+
+def is_name(block: QuoteBlock) -> bool:
+    """Whether a block is only the name of a function, without its description."""
+    return all(is_signature(unit) for unit in block.units)
 
 
 def bullet(text: str, item: Unit) -> str:
@@ -290,7 +298,7 @@ def is_quotable(block: QuoteBlock) -> bool:
         return False
     if block.form == "text" and all(unit.text.rstrip("*_ ").endswith(("?", ":")) for unit in block.units):
         return False
-    if all(is_signature(unit) for unit in block.units):
+    if is_name(block):
         return False
     if block.form == "text" and phrases.CAPTION.match(text) and len(block.units) == 1:
         return False

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
 from rag.quoting.relevance import Reading, defines, definitions, share
+from rag.quoting.snippet import snippet
 from rag.text.markup import parse
 from rag.text.sentences import Unit, sentence_spans
 from rag.text.terms import Term, keys
@@ -30,26 +31,24 @@ ABOVE: Final = 0.6  # share of the terms in the titles above a list, from which 
 ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
 ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
 NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
-PROGRAM_LINES: Final = 30  # quoted of a program
-SESSION_LINES: Final = 14  # of a session that is quoted whole, and of commands that are quoted from a longer one
-COMMAND_LINES: Final = 6  # of commands without prompts and output that are quoted whole
-OUTPUT_LINES: Final = 7  # quoted of a command and its output, if a longer block is cut
 
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
 # A heading that is the name of a setting, a function or an option, and no word of a language.
 _NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3,60}(?:\([\w, ]*\))?")
-_FENCE: Final = re.compile(r"([`~]+) *([\w#+.-]*)")
-_SHELL: Final = re.compile(r"bash|sh|shell|zsh|fish|console|powershell|pwsh|shell-session|pwsh-session|terminal|bat")
-_PROMPT: Final = re.compile(r"(?:\S{0,40}[\w\])~] ?)?[$%❯] \S|PS[^>\n]{0,40}> ?\S|[A-Z]:\\[^>\n]{0,60}> ?\S")
-_REMARK: Final = re.compile(r"\s*(?:#|//|::|REM\b)|\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A unit to be quoted, or with None an omission, in the block it belongs to."""
+    """A unit to be quoted, or with None an omission before the unit `then`, in the block it belongs to."""
 
     block: QuoteBlock
     unit: Unit | None
+    then: Unit | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something is left out within an item of a list."""
+        return self.unit is None and self.then is not None and self.then.kind != "item"
 
 
 def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()) -> list[Line]:
@@ -61,7 +60,8 @@ def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
     one_of_several = is_labelled(block) and sum(is_labelled(other) and other.is_beside(block) for other in quoted) > 1
-    wanted = [i for i, unit in enumerate(block.units) if i >= start and (one_of_several or is_sayable(unit))]
+    sayable = [one_of_several or is_sayable(unit) or _leads_on(block, i) for i, unit in enumerate(block.units)]
+    wanted = [i for i in range(start, len(block.units)) if sayable[i]]
     if entries := _asked_entries(block, wanted, reading):
         return list(_with_omissions(block, [*(i for i in wanted if i < block.lead), *entries]))
     wanted = wanted[_opening(block, wanted, reading) :]
@@ -70,6 +70,12 @@ def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     cut = [Line(block, None)] if start and block.form == "code" else []
     return [*cut, *_with_omissions(block, wanted)] if whole else []
+
+
+def _leads_on(block: QuoteBlock, index: int) -> bool:
+    """Whether a line within an item of a list, such as "Solutions:", leads to the items nested below it."""
+    unit, after = block.units[index], block.units[index + 1 : index + 2]
+    return index >= block.lead and unit.kind == "lead" and any(one.kind == "item" for one in after)
 
 
 def _has_antecedent(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]) -> bool:
@@ -120,7 +126,8 @@ def _with_omissions(block: QuoteBlock, wanted: Sequence[int]) -> Iterator[Line]:
     previous = None
     for index in wanted:
         if previous is not None and index > previous + 1:
-            yield Line(block, None)
+            items = any(unit.kind == "item" for unit in block.units[previous + 1 : index])
+            yield Line(block, None, None if items else block.units[index])
         yield Line(block, block.units[index])
         previous = index
     if block.form != "text" and previous is not None and previous < len(block.units) - 1:
@@ -208,12 +215,16 @@ def laid_out(quoted: Sequence[Sequence[Line]], wanted: Sequence[Term]) -> list[s
     previous: Line | None = None
     for block in quoted:
         separator = "\n\n" if pieces else ""
-        if block and (name := _named_above(block)) and not any(name in piece for piece in pieces):
+        if block and (signature := block[0].block.signature):
+            pieces.append(f"{separator}{signature.text} [{signature.passage.number}]")
+            separator = "\n\n"
+        elif block and (name := _named_above(block)) and not any(name in piece for piece in pieces):
             pieces.append(f"{separator}`{name}` [{block[0].block.passage.number}]")
             separator = "\n\n"
         for run in _runs(block):
             text = _table(run) if _is_row(run[0]) else _formatted(run[0], wanted, alone=len(block) == 1)
-            pieces.append((separator if run[0] is block[0] else _separator(previous, run[0])) + text)
+            space = separator if run[0] is block[0] else _separator(previous, run[0])
+            pieces.append(space + (text.lstrip() if space == " " else text))
             previous = run[-1]
     return pieces
 
@@ -260,16 +271,30 @@ def _separator(previous: Line | None, line: Line) -> str:
     if previous.unit and is_signature(previous.unit):
         return "\n\n"
     block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
-    if block.form == "text" or kinds <= {"sentence", "lead"}:
+    if block.form in ("list", "steps") and _goes_on(previous, line):
         return " "
-    return "\n" if kinds <= {"item", "lead", ""} else "\n\n"
+    nested = line.unit is not None and line.unit.kind in ("sentence", "lead") and line.unit.depth > 0
+    if block.form == "text" or (kinds <= {"sentence", "lead"} and not nested):
+        return " "
+    return "\n" if kinds <= {"item", "lead", ""} and not (nested or line.goes_on) else "\n\n"
+
+
+def _goes_on(previous: Line, line: Line) -> bool:
+    """Whether a line goes on with the paragraph of the one before it, in an item of a list."""
+    if line.goes_on:
+        return previous.unit is not None and previous.unit.kind in ("item", "sentence", "lead")
+    unit = line.unit
+    if unit is None or unit.kind not in ("sentence", "lead") or not (previous.unit or previous.goes_on):
+        return False
+    before = line.block.units[line.block.units.index(unit) - 1]
+    return before.block == unit.block
 
 
 def _formatted(line: Line, wanted: Sequence[Term], *, alone: bool) -> str:
     """A unit as Markdown, with its marker behind each sentence. An item that is quoted `alone` is set as a sentence."""
     block, unit = line.block, line.unit
     if unit is None:
-        return "- " + OMISSION if block.form in ("list", "steps") else OMISSION
+        return "- " + OMISSION if block.form in ("list", "steps") and not line.goes_on else OMISSION
     marker = f"[{block.passage.number}]"
     base = min(one.depth for one in block.units[block.lead :])
     indent = " " * min(6, max(0, unit.depth - base))
@@ -313,76 +338,3 @@ def without_numbers(text: str) -> str:
         else segment.raw
         for segment in parse(text)
     )
-
-
-def snippet(text: str, wanted: Sequence[Term]) -> str:
-    """A fenced block without its outer indent and the settings of its fence, such as a title; of a long one a part.
-
-    What is left out is marked. Of commands the one that holds most of the terms is quoted with its output; a program is
-    quoted from the top-level statement on whose lines hold most of the terms.
-    """
-    first, _, rest = text.partition("\n")
-    body = textwrap.dedent(rest).split("\n")
-    fence = _FENCE.match(first)
-    close, language = (fence[1], fence[2]) if fence else ("```", "")
-    if body[-1].strip() == close:
-        body.pop()
-    whole = list(body)
-    prompts = any(_PROMPT.match(line) for line in body)
-    if (prompts or _SHELL.fullmatch(language)) and len(body) > (SESSION_LINES if prompts else COMMAND_LINES):
-        body = _session(body, wanted)
-    elif len(body) > PROGRAM_LINES:
-        body = _program(body, wanted)
-    if body != whole:
-        above = [OMISSION] if body[0] not in (whole[0], OMISSION) else []
-        body = [*above, *body, *([OMISSION] if body[-1] not in (whole[-1], OMISSION) or body == whole[:1] else [])]
-    return "\n".join([close + language, *body, close])
-
-
-def _session(body: Sequence[str], wanted: Sequence[Term]) -> list[str]:
-    """The commands that hold most of the terms, each with its output, as many as there is room for; else the first."""
-    commands = _commands(body)
-    shares = [share(wanted, keys("\n".join(command))) for command in commands]
-    best = max(shares)
-    chosen: list[str] = []
-    skipped = False
-    for command, held in zip(commands, shares, strict=True):
-        part = command if len(command) <= OUTPUT_LINES else [*command[:OUTPUT_LINES], OMISSION]
-        if held < best or (chosen and len(chosen) + len(part) > SESSION_LINES):
-            skipped = True
-            continue
-        if chosen and skipped and chosen[-1] != OMISSION:
-            chosen.append(OMISSION)
-        chosen += part
-        skipped = False
-        if not best:
-            break
-    return chosen
-
-
-def _commands(body: Sequence[str]) -> list[list[str]]:
-    """The lines by command: its remarks, the command and its output. Without prompts a blank line ends a command."""
-    found: list[list[str]] = [[]]
-    prompts = any(_PROMPT.match(line) for line in body)
-    for line in body:
-        if prompts and _PROMPT.match(line):
-            remarks = found[-1]
-            cut = len(remarks)
-            while cut and _REMARK.match(remarks[cut - 1]):
-                cut -= 1
-            found[-1], before = remarks[:cut], remarks[cut:]
-            found.append([*before, line])
-        elif not prompts and not line.strip():
-            found.append([])
-        else:
-            found[-1].append(line)
-    stripped = ("\n".join(command).strip("\n") for command in found)
-    return [command.split("\n") for command in stripped if command]
-
-
-def _program(body: Sequence[str], wanted: Sequence[Term]) -> list[str]:
-    starts = [i for i, line in enumerate(body) if line[:1].strip() and not (i and body[i - 1].strip())]
-    begin = max(starts or [0], key=lambda i: share(wanted, keys("\n".join(body[i : i + PROGRAM_LINES]))))
-    part = list(body[begin : begin + PROGRAM_LINES])
-    blanks = [i for i in range(5, len(part)) if not part[i].strip()]
-    return part[: blanks[-1]] if blanks else part
