@@ -41,6 +41,17 @@ def test_equal_neighbours_stand_in_the_breadcrumb_once() -> None:
     assert (one.breadcrumb, one.heading) == ("ROS 2 Basics", "")
 
 
+def test_titles_of_one_level_stand_beside_each_other() -> None:
+    found = chunks_of("# 2.0\n\nTwo.\n\n# 1.0\n\nOne.\n\n## Mended\n\nM.", title="2.0", breadcrumb=("Releases",))
+    assert [c.breadcrumb for c in found] == ["Releases > 2.0", "Releases > 1.0", "Releases > 1.0 > Mended"]
+
+
+@pytest.mark.parametrize("head", ["# Robots\n\n", ""])
+def test_titles_stand_below_that_of_the_page_if_nothing_else_does(head: str) -> None:
+    found = chunks_of(f"{head}# Arms\n\nA.\n\n# Legs\n\nL.", breadcrumb=())
+    assert [c.breadcrumb for c in found] == ["Robots > Arms", "Robots > Legs"]
+
+
 def test_a_folder_that_the_title_repeats_is_left_out() -> None:
     (one,) = chunks_of("Text.", title="Chapter 9: NVIDIA Isaac Sim", breadcrumb=("Book", "Nvidia isaac sim"))
     assert one.breadcrumb == "Book > Chapter 9: NVIDIA Isaac Sim"

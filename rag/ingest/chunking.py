@@ -6,7 +6,7 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
@@ -30,11 +30,15 @@ _CHAPTER: Final = re.compile(
 
 @dataclass(slots=True)
 class _Section:
-    """The blocks from one heading to the next. `path` holds the headings above them, without the page's title."""
+    """The blocks from one heading to the next. `path` holds the headings above them, without the page's title.
+
+    `titled` is whether the page's title stands above them too.
+    """
 
     path: tuple[str, ...] = ()
     anchor: str = ""
     blocks: list[Block] = field(default_factory=list)
+    titled: bool = True
 
 
 def page_key(document: Document) -> str:
@@ -59,7 +63,7 @@ def chunk(document: Document, *, count_tokens: Callable[[str], int], max_tokens:
     chunks: list[Chunk] = []
     places: Counter[tuple[str, ...]] = Counter()
     for section in _sections(document):
-        breadcrumb = _breadcrumb(document, section.path, lambda t: count(t) <= max_tokens // CRUMBS)
+        breadcrumb = _breadcrumb(document, section, lambda t: count(t) <= max_tokens // CRUMBS)
         prefix = f"{breadcrumb}\n\n" if breadcrumb else ""
 
         def fits(text: str, prefix: str = prefix) -> bool:
@@ -113,21 +117,36 @@ def _sections(document: Document) -> Iterator[_Section]:
     """The page cut at its top-level headings. A heading inside a quote or list is content."""
     levels: list[tuple[int, str, str]] = []  # the headings above: level, text, anchor
     section = _Section()
-    for block in parsed(document).blocks:
+    blocks = parsed(document).blocks
+    beside = _has_siblings(blocks, document.title)
+    for block in blocks:
         if block.kind != "heading":
             section.blocks.append(block)
             continue
         yield section
         levels = [above for above in levels if above[0] < block.level]
         text = bounded(block.text)
-        if block.level > 1 or not same_title(text, document.title):  # the page's title is not part of the path
+        is_title = block.level == 1 and same_title(text, document.title)
+        if not is_title:  # the page's title is not part of the path
             levels.append((block.level, text, block.anchor or (levels[-1][2] if levels else "")))
-        section = _Section(tuple(t for _, t, _ in levels if t), levels[-1][2] if levels else "")
+        titled = section.titled if block.level > 1 else is_title or not beside
+        section = _Section(tuple(t for _, t, _ in levels if t), levels[-1][2] if levels else "", titled=titled)
     yield section
 
 
-def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str], bool]) -> str:
-    """`Folder > Title > H2 > H3`, without repeated neighbours.
+def _has_siblings(blocks: Sequence[Block], title: str) -> bool:
+    """Whether further headings of level 1 stand beside the page's title, such as those of a list of releases.
+
+    They stand below a title that nothing but them follows, such as that of a book.
+    """
+    places = [n for n, block in enumerate(blocks) if block.kind == "heading" and block.level == 1]
+    if len(places) < 2 or not same_title(bounded(blocks[places[0]].text), title):
+        return False
+    return places[1] > places[0] + 1
+
+
+def _breadcrumb(document: Document, section: _Section, fits: Callable[[str], bool]) -> str:
+    """`Folder > Title > H2 > H3`, without repeated neighbours, and without a title that the section stands beside.
 
     A folder whose words are all in the page's title (`Nvidia isaac sim > Chapter 9: NVIDIA Isaac Sim`) is left out. A
     breadcrumb that is too long loses its outermost parts: `… > H2 > H3`.
@@ -136,7 +155,7 @@ def _breadcrumb(document: Document, path: tuple[str, ...], fits: Callable[[str],
     folders = document.breadcrumb
     if folders and (says_it_all(document.title, folders[-1]) or same_title(document.title, folders[-1])):
         folders = folders[:-1]
-    for crumb in (*folders, document.title, *path):
+    for crumb in (*folders, *[document.title][: section.titled], *section.path):
         if crumb and not (crumbs and same_title(crumb, crumbs[-1])):
             crumbs.append(crumb)
     for first in range(len(crumbs)):
