@@ -11,6 +11,7 @@ import pytest
 
 from rag.book import Chunk, Document
 from rag.ingest.chunking import chunk
+from rag.ingest.splitting import is_lead_in
 from rag.types import OMISSION
 from tests.fakes import count_words
 
@@ -121,6 +122,20 @@ def test_a_sentence_and_a_label_that_lead_in_stay_with_their_code() -> None:
     code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
     *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\nListing 1: numbers\n\n{code}")
     assert last.text == f"Run this:\n\nListing 1: numbers\n\n{code}"
+
+
+@pytest.mark.parametrize("signature", ["`RetryTask(msg=None)`", f"``f({', '.join('abcdefghijkl')})``", "`--all`"])
+@pytest.mark.parametrize("before", range(20, 60, 3))
+def test_a_signature_stays_with_the_beginning_of_its_description(signature: str, before: int) -> None:
+    body = "It is raised to try a task once more. It counts as no error."
+    found = chunks_of(f"{'word ' * before}end.\n\n{signature}\n\n{body}\n\n{sentences(3)}")
+    (one,) = [c.text for c in found if signature in c.text]
+    assert f"{signature}\n\nIt is raised to try a task once more." in one
+
+
+def test_two_names_in_a_line_are_no_signature() -> None:
+    assert is_lead_in("`f(x)`")
+    assert not is_lead_in("`f(x)` or `g(x)`")
 
 
 def test_the_addresses_of_links_take_no_room_in_a_passage() -> None:

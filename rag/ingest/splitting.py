@@ -29,6 +29,7 @@ _SPACE: Final = re.compile(r"\s+")
 _NOT_PROSE: Final = re.compile(r"`{3}|~{3}|\||(?:[-*+]|\d{1,9}[.)])\s")
 _QUOTED: Final = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 _ITEM: Final = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])[ \t]+(?!.*\n[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])", re.DOTALL)
+_SIGNATURE: Final = re.compile(r"\A(?P<mark>`+)(?:(?!(?P=mark))[^\n])+(?P=mark)\Z")
 _MARK: Final = re.compile(r"\w{1,6}|[^\w\s]")
 _LINE: Final = re.compile(r"([^\n]*)\n?")
 
@@ -144,9 +145,12 @@ class Packer:
 def is_lead_in(text: str) -> bool:
     """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`, `- main.py:`.
 
-    It is short, one paragraph or one item, and does not end like a sentence.
+    It is short, one paragraph or one item, and does not end like a sentence. A line that is nothing but code is the
+    signature of an entry, or the name of a file, and introduces its description however long it is.
     """
     stripped = _QUOTED.sub("", text).strip()
+    if _SIGNATURE.match(stripped):
+        return True
     if stripped.endswith(":"):
         stripped = _ITEM.sub("", stripped)
     if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
