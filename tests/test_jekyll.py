@@ -89,3 +89,14 @@ def test_an_id_above_a_heading_is_the_headings(tmp_path: Path) -> None:
 def test_a_description_is_shown_without_its_tags(tmp_path: Path) -> None:
     found = pages(tmp_path, SITE | {"page.md": "---\ndescription: A <em>new</em> API &mdash; at last\n---\nB"})
     assert found["page.md"].text == "A new API — at last\n\nB"
+
+
+@pytest.mark.parametrize("code", ["`{% if enabled %}`", "```\n{% if enabled %}\n```"])
+def test_a_tag_in_code_makes_no_site_of_jekyll(code: str, tmp_path: Path) -> None:
+    found = pages(tmp_path, {"a.md": f"# Templates\n\n{code}\n\nThe name is `{{{{ host }}}}`."})
+    assert "`{{ host }}`" in found["a.md"].text
+
+
+def test_a_tag_outside_code_makes_one(tmp_path: Path) -> None:
+    found = pages(tmp_path, {"a.md": "# Pages\n\n{% if page.title %}\n\nWolves.\n\n{% endif %}"})
+    assert "{%" not in found["a.md"].text

@@ -7,6 +7,7 @@ files and syntax that only one generator has decide.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ from rag.ingest.generators.mkdocs import MkDocs
 from rag.ingest.generators.plain import PlainFolder
 from rag.ingest.generators.sphinx import Sphinx
 from rag.ingest.source_files import is_file, is_folder, read_inside
+from rag.text.sentences import code_spans
 
 KNOWN: Final[tuple[type[Generator], ...]] = (Docusaurus, MkDocs, MdBook, Hugo, Jekyll, Sphinx)
 _ALL: Final[tuple[type[Generator], ...]] = (*KNOWN, PlainFolder)
@@ -81,6 +83,13 @@ def _sign(kind: type[Generator], source: Path, files: Sequence[Path]) -> str:
         return own.relative_to(source).as_posix()
     what, pattern = kind.sign or ("", None)
     for file in files if pattern is not None else ():
-        if pattern and file.suffix.lower() in kind.signed and pattern.search(read_inside(source, file) or ""):
+        if pattern and file.suffix.lower() in kind.signed and _has_sign(read_inside(source, file) or "", pattern):
             return f"{what} in {file.relative_to(source).as_posix()}"
     return ""
+
+
+def _has_sign(text: str, sign: re.Pattern[str]) -> bool:
+    """Whether a page has a sign outside code: a page about Ansible has the tags of Jinja in its code."""
+    found = [match.start() for match in sign.finditer(text)]
+    spans = code_spans(text) if found else []
+    return any(not any(begin < at < end for begin, end in spans) for at in found)
