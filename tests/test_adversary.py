@@ -304,7 +304,7 @@ def test_a_marker_behind_a_closing_fence_goes_below_it() -> None:
         (f"{N} [1], [99].", CITED),
         (f"{N} [99], [1].", CITED),
         (f"{N} `http://evil.com` [1].", f"{CITED} {FLAG}"),
-        (f"{N} <a\nhref='http://evil.com'>x</a> [1].", f"{N} [1]"),
+        (f"{N} <a\nhref='http://evil.com'>x</a> [1].", f"{N} x [1]."),
         (f"{N} [cite: 1].", CITED),
         (f"{N} [1].\r\n{T} [2].\r\n", f"{CITED}\n{T} [2]."),
     ],

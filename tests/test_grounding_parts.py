@@ -389,3 +389,35 @@ def test_a_number_that_follows_from_two_others_of_the_sentence_is_not_certainly_
     passage = "The dough has 500 g of flour and 70% hydration."
     assert check("The dough has 70% hydration (350 ml for 500 g).", [passage]).standing == "unconfirmed"
     assert check("The dough has 70% hydration (380 ml for 500 g).", [passage]).standing == "contradicted"
+
+
+ROBOTS = (
+    "Atlas is a robot. Atlas weighs 89 kg. Spot is a robot dog. Spot weighs 32 kg and climbs stairs. Atlas cannot swim."
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "standing"),
+    [
+        ("Spot weighs\n89 kg [1].", "unconfirmed"),
+        ("Atlas can\nswim [1].", "unconfirmed"),
+        ("Atlas\nweighs\n12 kg [1].", "contradicted"),
+        ("It is a robot dog that\nclimbs stairs [1].", "supported"),
+        ("- Spot weighs\n  32 kg [1].", "supported"),
+    ],
+)
+def test_a_line_break_within_a_paragraph_is_a_space(answer: str, standing: str) -> None:
+    (sentence,) = prove(answer, [ROBOTS]).sentences
+    assert sentence.standing == standing
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Robots\n1. Atlas weighs 89 kg [1]\n2. Spot weighs 32 kg [1]",
+        "## Robots\natlas weighs 89 kg [1]\n\nspot weighs 32 kg [1]",
+        "| atlas | 89 kg [1] |\n| spot | 32 kg [1] |\nspot is a robot dog [1]",
+    ],
+)
+def test_items_headings_and_rows_end_with_their_line(answer: str) -> None:
+    assert len(prove(answer, [ROBOTS]).sentences) == 3

@@ -33,6 +33,12 @@ _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \
 _MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
 # A bold label with a full stop, "1. **Pump.**", which belongs to the sentence after it.
 _LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n]{1,60}\.\*\*[ \t]*")
+_IS_LINE: Final = re.compile(
+    r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n)"
+)  # a heading, a row or a quotation ends with its line
+_IS_WHOLE: Final = re.compile(r"[.!?…:;。！？：][\"'”’)\]】*_`]*\Z|\A\Z")  # a line that ends so goes on in no other one
+_NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")
+_NUMBER_ENDS: Final = 12  # code points in which the number of an item ends
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence is
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
@@ -164,6 +170,8 @@ class PieceSplitter:
     def _may_cut(self, event: re.Match[str]) -> bool | None:
         """Whether a piece ends with this event; None while that depends on text that has not arrived."""
         space, after = event[0] if event[0].isspace() else "", event.end()
+        if space.count("\n") == 1 and (wrapped := self._is_wrapped(event.start(), after)) is not False:
+            return None if wrapped is None else False
         if "\n" in space or (space and not event.start()):
             return True
         marked = _marker_follows(self._text, after)
@@ -180,6 +188,24 @@ class PieceSplitter:
         if ends and _LABEL.fullmatch(self._text, 0, after):
             return False
         return ends and not self._is_open(self._text[max(0, after - _LONGEST_OPEN) : after])
+
+    def _is_wrapped(self, end: int, after: int) -> bool | None:
+        """Whether a sentence goes on in the next line, which begins with a small letter or a number of no list.
+
+        A line break within a paragraph is a space in Markdown. None while that depends on text that has not arrived.
+        """
+        if (
+            self._ticks
+            or _IS_LINE.match(self._text)
+            or _IS_WHOLE.search(self._text[max(0, end - _LOOK) : end].rstrip())
+        ):
+            return False
+        if self._text[after].islower():
+            return True
+        if not self._text[after].isdigit():
+            return False
+        number = _NUMBERED.match(self._text, after)
+        return None if number is None and len(self._text) - after < _NUMBER_ENDS else number is None
 
     def _in_row(self) -> bool | None:
         """Whether the piece is a row of a table, whose cells may hold sentences; None while its line has not ended."""
