@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from rag.errors import AskbookError
 from rag.http import http_clients
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
+from run import main
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.test_endless_answers import ENDLESS, endless
@@ -86,3 +88,17 @@ async def test_a_model_that_says_nothing_for_ever_is_a_finding(
     with pytest.raises(AskbookError) as caught:
         await checked(endpoint, endless(ENDLESS["nothing"]))
     assert caught.value.code == "endless_answer"
+
+
+def test_a_malformed_address_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret@[bad?x")
+    monkeypatch.setenv("ASKBOOK_HOME", "h")
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor", "--json"]) == 1
+    printed = capsys.readouterr().out
+    assert "OPENAI_BASE_URL is not a web address." in printed
+    assert '"http://[bad"' in printed
+    assert "secret" not in printed

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from rag.profiles.profile import FOLDER, Layer, profile_folders, profile_of, read_layers
 from rag.settings import Settings
@@ -19,6 +19,7 @@ _VARIABLES: Final = (
     ("ASKBOOK_JUDGE", "answer.judge", "judge"),
     ("QDRANT_COLLECTION_NAME", "book.collection", "qdrant_collection_name"),
 )
+_SECRETS: Final = re.compile(r"(?<=//)[^/\s]*@|[?#].*", re.DOTALL)  # of an address, also of a malformed one
 
 
 class EffectiveValue(NamedTuple):
@@ -45,9 +46,7 @@ def _overrides(settings: Settings) -> dict[str, tuple[Any, str]]:
     if settings.agent_top_k is not None:
         found.append(("AGENT_TOP_K", "retrieval.neighbours", 0))
     if settings.openai_api_key and settings.openai_base_url:
-        address = urlsplit(settings.openai_base_url)
-        shown = address._replace(netloc=address.netloc.rpartition("@")[2], query="", fragment="").geturl()
-        found.append(("OPENAI_BASE_URL", "model.base_url", shown))
+        found.append(("OPENAI_BASE_URL", "model.base_url", _SECRETS.sub("", settings.openai_base_url)))
         found.append(("OPENAI_BASE_URL", "model.api_key_env", "OPENAI_API_KEY"))
     if settings.embedding_model:
         found.append(("ASKBOOK_EMBEDDING_MODEL", "book.embedding_model", str(settings.embedding_model)))
