@@ -58,3 +58,12 @@ def test_a_name_of_several_words_is_a_term_of_its_own() -> None:
     assert len(name - split) == 1
     assert encoder.encode_query("--index-url").indices != encoder.encode_query("index url").indices
     assert encoder.encode_query("a well-known name").indices == encoder.encode_query("a well known name").indices
+
+
+def test_a_version_is_a_term_of_its_own_and_of_the_versions_it_belongs_to(encoder: Bm25Encoder) -> None:
+    def shared(asked: str, written: str) -> int:
+        query, document = encoder.encode_query(asked), encoder.encode_document(written)
+        return len(set(query.indices) & set(document.indices))
+
+    assert shared("0.18.0", "v0.18.0") > shared("0.18.0", "0.18.1") > shared("0.18.0", "0.8.0")
+    assert shared("2.5", "2.5.3") > shared("2.5", "5.2")

@@ -153,6 +153,29 @@ def test_a_sentence_that_leans_back_brings_the_one_before() -> None:
     assert answer.startswith("Odometry counts the turns of the wheels. [1] It drifts because wheels slip. [1]")
 
 
+CHANGES = {
+    "0.19.0": "- Support Python 3.13.\n- Add a retry limit for tasks.",
+    "v0.18.0": "This release adds pipelines.\n\n- Add `pipeline()` for chains of tasks.",
+    "0.8.0": "This release adds the scheduler.\n\n- Add periodic tasks.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "begin"),
+    [
+        ("What is new in 0.18.0?", "`v0.18.0` [2]\n\nThis release adds pipelines. [2]"),
+        ("What changed in version 0.18?", "`v0.18.0` [2]\n\nThis release adds pipelines. [2]"),
+        ("changes in 0.8.0", "`0.8.0` [3]\n\nThis release adds the scheduler. [3]"),
+        ("What is new in version 0.81?", REFUSAL),
+    ],
+)
+def test_a_question_about_a_version_is_answered_by_that_version(question: str, begin: str) -> None:
+    passages = [section(n, f"## {name}\n\n{text}", "Changelog") for n, (name, text) in enumerate(CHANGES.items(), 1)]
+    answer = ask(question, passages)
+    assert answer.startswith(begin)
+    assert sum(f"[{n}]" in answer for n in (1, 2, 3)) <= 1
+
+
 def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() -> None:
     text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels.\n\n[3] Odometry of wheels, 1999."
     answer = ask("Why does odometry drift?", [section(1, text, "Odometry")])

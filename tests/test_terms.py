@@ -34,6 +34,8 @@ def test_words_that_carry_no_meaning_are_left_out() -> None:
         ("What is base_link?", "The frame `base_link`."),
         ("How tall is Atlas?", "Atlas has a height of 1.5 m."),
         ("什么是机器人", "机器人是什么？"),
+        ("What is new in 0.18.0?", "v0.18.0"),
+        ("What changed in version 2.5?", "Release 2.5.3 is faster."),
     ],
 )
 def test_a_question_and_a_text_meet_in_spite_of_their_spelling(question: str, text: str) -> None:
@@ -48,6 +50,7 @@ def test_a_question_and_a_text_meet_in_spite_of_their_spelling(question: str, te
         ("What is RT-1?", "RT-2 is a model. It came in 1 year."),
         ("What is FlatList?", "A flat list of names."),
         ("What is a Digit?", "A digital twin."),
+        ("What is new in 3.1?", "31 things, as in 3.10 and in 13.1."),
     ],
 )
 def test_a_name_is_met_only_whole(question: str, text: str) -> None:

@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -38,6 +39,7 @@ WINDOW: Final = 256  # word pieces that the model was trained on, including [CLS
 ENGINE: Final = "0.9"  # version of qdrant-edge-py, whose tokenizer and stop words define the terms
 _NAME: Final = re.compile(r"(?<![\w-])(?:[A-Za-z]\w*_\w+|--[a-z][\w-]*-\w+|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+)", re.ASCII)
 _JOINTS: Final = re.compile(r"[\W_]+")
+_VERSION: Final = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?![\w.]*\w)")
 # Numbers of fields, from https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 _GRAPH: Final = 7  # of ModelProto
 _NODE: Final = 1  # of GraphProto
@@ -348,7 +350,8 @@ def _field(number: int, content: bytes | memoryview) -> bytes:
 class Bm25Encoder:
     """A `rag.ports.SparseEncoder` on Qdrant's BM25 with English stems, in lower case. Thread-safe.
 
-    The tokenizer cuts `UV_INDEX_URL` into words that half a book has, so such a name is a term of its own beside them.
+    The tokenizer cuts `UV_INDEX_URL` and 2.10.1 into words that half a book has, so such a name, and the version with
+    each version that it belongs to, are terms of their own beside them.
     """
 
     model_id = f"qdrant-edge-bm25-english-{ENGINE}"
@@ -368,12 +371,15 @@ class Bm25Encoder:
 
 
 def _with_names(text: str) -> str:
-    """The text, followed by its names of several words as one word each.
+    """The text, followed by its names of several words, and by its versions, as one word each.
 
-    >>> _with_names("Set `UV_INDEX_URL` or pass --index-url to std::io.")
-    'Set `UV_INDEX_URL` or pass --index-url to std::io. UVINDEXURL indexurl stdio'
+    >>> _with_names("Set `UV_INDEX_URL` or pass --index-url to std::io. New in 2.10.1.")
+    'Set `UV_INDEX_URL` or pass --index-url to std::io. New in 2.10.1. UVINDEXURL indexurl stdio 2v10 2v10v1'
     """
     names = [_JOINTS.sub("", name) for name in _NAME.findall(text)]
+    for version in _VERSION.findall(text):
+        first, *others = version.split(".")
+        names += list(accumulate(others, "{}v{}".format, initial=first))[1:]
     return " ".join([text, *names]) if names else text
 
 

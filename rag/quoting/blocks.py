@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
 
 from rag.text.english import phrases
-from rag.text.english.stopwords import STOP_WORDS
+from rag.text.english.stopwords import STOP_WORDS, TELLS_VERSIONS
 from rag.text.markup import plain_lines
 from rag.text.sentences import Unit, units
-from rag.text.terms import keys, terms
+from rag.text.terms import is_version, keys, terms
 from rag.text.vocabulary import stem
 from rag.types import OMISSION, Passage
 
@@ -335,7 +335,12 @@ def leans_back(block: QuoteBlock, unit: Unit) -> bool:
         return True
     back = phrases.LEANS_BACK.match(text) or (phrases.POINTS_BACK.search(text) if unit.kind == "sentence" else None)
     pointed = phrases.POINTED.match(text, back.start()) if back and block.first else None
-    return bool(back) and not (pointed and stem(pointed[1].lower()) in keys(block.heading))
+    return bool(back) and not (pointed and _is_named(pointed[1].lower(), block.heading))
+
+
+def _is_named(noun: str, heading: str) -> bool:
+    """Whether a heading has a noun, or is the number of the release or version that it means."""
+    return stem(noun) in keys(heading) or (noun in TELLS_VERSIONS and any(map(is_version, terms(heading))))
 
 
 def is_reference(block: QuoteBlock) -> bool:

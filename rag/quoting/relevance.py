@@ -21,7 +21,17 @@ from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable,
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
 from rag.text.english.speech_acts import QuestionShape, shape
-from rag.text.terms import Term, in_language, keys, respelt_terms, terms, told_apart, weigh, with_abbreviations
+from rag.text.terms import (
+    Term,
+    in_language,
+    is_version,
+    keys,
+    respelt_terms,
+    terms,
+    told_apart,
+    weigh,
+    with_abbreviations,
+)
 from rag.text.vocabulary import is_english, is_foreign, language_of
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
@@ -43,6 +53,7 @@ WITHOUT: Final = 0.9  # of a sentence that leaves out what the question wants le
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
+OTHER_VERSION: Final = 2.5  # taken from a block without the version that is asked for
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
@@ -118,6 +129,8 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
     fit = -RANK * block.rank - FAULTS * faults(block, reading.question)
     if not (asked.reason or asked.message):
         fit += _direction(block, reading)
+    if any(is_version(term) and not term.within(block.own | block.context) for term in reading.terms):
+        fit -= OTHER_VERSION
     if asked.definition:
         return fit + DEFINES * max(definitions(block, reading.subject)) + (OPENS if block.place == 0 else 0.0)
     return fit + (SHOWS if asked.steps and block.form == "code" else 0.0)
@@ -280,7 +293,10 @@ def _compare(
     for block, cosine, matches in zip(candidates, cosines, term_matches(asked, places, vectors), strict=True):
         block.cosine = cosine
         every = block.own | block.context
-        found = [max(match, HELD) if term.within(every) else match for term, match in zip(wanted, matches, strict=True)]
+        found = [
+            max(match, HELD) if term.within(every) else 0.0 if is_version(term) else match
+            for term, match in zip(wanted, matches, strict=True)
+        ]
         block.weakest = min(found, default=0.0)
         weighted = sum(term.weight * match for term, match in zip(wanted, found, strict=True))
         block.match = weighted / total if total else 0.0

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from rag.text.english.speech_acts import ASKS, CONJUNCTION, FOLLOW_UP, ORDINAL, REFERS_BACK, SPOKEN_CODE, UNNAMED
-from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, VAGUE
+from rag.text.english.stopwords import ASKED_WITH, FACTS, LIGHT, SAYS_ALSO, SOFT, STOP_WORDS, TELLS_VERSIONS, VAGUE
 from rag.text.vocabulary import (
     MIN_WEIGHT,
     SHORTEST,
@@ -29,6 +29,7 @@ NAME_WEIGHT: Final = 0.8  # at least, of a name or a code word: it says what the
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:(?:[-_./#]|::)[^\W_]+)*")
 _PIECE: Final = re.compile(r"[^\W_]+")
+_VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)+)")
 _CAMEL: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _NUMBERED: Final = re.compile(r"\b([A-Za-z]{2,10})[ \-](\d{1,2})(?![\w.]*\d)\b")  # "ROS 2", "RT-2", "phase 1"
 _CODE: Final = re.compile(r"`([^`]+)`")
@@ -65,7 +66,7 @@ class Term:
 def keys(text: str) -> frozenset[str]:
     """The keys of a text: stems of its words, of the parts of its compounds, and of its compounds joined.
 
-    A key that begins with "=" is a word as written, by which names are found.
+    A key that begins with "=" is a word as written, by which names are found. 2.10.1 is also found as 2.10.
 
     >>> sorted(keys("the FlatList of ROS 2"))
     ['2', '=2', '=flatlist', '=of', '=ros', '=ros2', '=the', 'flat', 'flatlist', 'list', 'of', 'ros', 'ros2', 'the']
@@ -92,6 +93,7 @@ def terms(question: str) -> list[Term]:
     words = list(_WORD.finditer(text))
     content = [m[0] for m in words if m[0].lower() not in STOP_WORDS]
     title_case = len(content) > 3 and all(word[0].isupper() for word in content)
+    asked = ASKED_WITH | TELLS_VERSIONS if any(map(_VERSION.fullmatch, content)) else ASKED_WITH
     found: dict[frozenset[str], Term] = {}
     soft: list[Term] = []
     asking: list[Term] = []
@@ -101,7 +103,7 @@ def terms(question: str) -> list[Term]:
         if plain in STOP_WORDS and word not in code:
             soft += [replace(_term(plain, named=False), soft=True)] if plain in SOFT else []
             continue
-        if plain in ASKED_WITH and word not in code:
+        if plain in asked and word not in code:
             asking.append(_term(plain, named=False))
             continue
         capital = index > 0 and word[0].isupper() and not title_case
@@ -110,6 +112,11 @@ def terms(question: str) -> list[Term]:
             term = _term(part, named if part == word else _is_name(part))
             found.setdefault(term.forms, term)
     return list(found.values()) or list({term.forms: term for term in asking or soft}.values())
+
+
+def is_version(term: Term) -> bool:
+    """Whether a term is the number of a version, such as 2.10 or v0.3.1, to which no other number is close."""
+    return _VERSION.fullmatch(term.word) is not None
 
 
 def weigh(wanted: Sequence[Term]) -> float:
@@ -230,6 +237,8 @@ def _keys_of(word: str) -> frozenset[str]:
     pieces = _pieces(word)
     joined = "".join(_PIECE.findall(small))
     found = {stem(small), stem(joined), joined, f"={joined}", *pieces}
+    if version := _VERSION.fullmatch(small):
+        found.update(f"={one}" for one in accumulate(version[1].split("."), "{}.{}".format))
     for piece in _PIECE.findall(small):
         found.update((stem(piece), f"={piece}"))
     if _CJK.search(word):
@@ -297,6 +306,8 @@ def _term(word: str, named: bool) -> Term:
     forms = {joined, stem(joined), stem(small)}
     if (named and not split) or small in FACTS:  # as written: Digit is not "digital", "founded" is not "found"
         forms = {f"={joined}", f"={joined}s", f"={joined.removesuffix('s')}"}
+    if version := _VERSION.fullmatch(small):  # with its points: 3.1 is not 31, and v3.1 is 3.1
+        forms = {f"={version[1]}"}
     forms |= _also().get(stem(small), set())
     return Term(word, frozenset(forms), frozenset(pieces if split else ()), weight, named)
 

@@ -35,6 +35,9 @@ anyway supposed stand stands suppose wonder wondering hello hi thanks
 """
 ASKED_WITH: Final = frozenset(_ASKED_WITH.split())
 
+# Words that ask for a version beside its number, as in "What is new in version 0.18?"
+TELLS_VERSIONS: Final = frozenset("new change changes changed feature features release releases version".split())
+
 # Stop words that count as terms if a question has no others: "How do I use my own book?"
 _SOFT_WORDS: Final = """
 own book chapter use used using work works working find type types kind kinds example examples mean means exist cover
