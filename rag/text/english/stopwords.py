@@ -38,8 +38,6 @@ ASKED_WITH: Final = frozenset(_ASKED_WITH.split())
 # Words that ask for a version beside its number, as in "What is new in version 0.18?"
 _VERSION_WORDS: Final = "new change changes changed feature features release releases version"
 TELLS_VERSIONS: Final = frozenset(_VERSION_WORDS.split())
-    ["new", "change", "changes", "changed", "feature", "features", "release", "releases", "version"]
-)
 
 # Stop words that count as terms if a question has no others: "How do I use my own book?"
 _SOFT_WORDS: Final = """
