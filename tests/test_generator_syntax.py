@@ -263,7 +263,8 @@ def test_a_paragraph_of_marks_is_refused_before_docutils_takes_hours(tmp_path: P
 def test_links_of_myst_name_labels_and_pages_anywhere_in_the_book(tmp_path: Path) -> None:
     body = (
         "# B\n\nSee [how](labels/limit), [](#labels/limit), [](a.md), <project:a.md>, [own](#here) "
-        "and [out](https://o.org).\n\n(here)=\n## There"
+        "and [out](https://o.org).\n\n(here)=\n## There\n\n"
+        "As [](#own-anchor), [](c.md#its_anchor) and [](https://p.org) say."
     )
     book = {
         "conf.py": "extensions = ['myst_parser']",
@@ -274,6 +275,8 @@ def test_links_of_myst_name_labels_and_pages_anywhere_in_the_book(tmp_path: Path
     limit = "https://s.org/a.html#labels-limit"
     assert f"See [how]({limit}), [The limit]({limit}), [A](https://s.org/a.html), [A](https://s.org/a.html)" in text
     assert "[own](https://s.org/b.html#here) and [out](https://o.org)." in text
+    assert "As [own anchor](https://s.org/b.html#own-anchor), [its anchor](" in text
+    assert "and <https://p.org> say." in text
 
 
 def test_a_directive_of_sphinx_that_only_marks_a_place_is_not_shown(tmp_path: Path) -> None:

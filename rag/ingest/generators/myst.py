@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -118,9 +119,13 @@ def rewrite_myst(draft: PageDraft, place: MystPlace) -> None:
 
 
 def _with_title(link: re.Match[str], place: MystPlace) -> str:
-    """`[](#label)` with the title of what it names."""
+    """`[](#label)` with the title of what it names, or else with the words of the label; a web address as itself."""
     found = place.named(link[1])
-    return f"[{found[0]}]({link[1]})" if found and found[0] else link[0]
+    if "://" in link[1]:
+        return f"<{link[1]}>"
+    label = link[1].rstrip("/").replace("#", "/").rpartition("/")[2].removeprefix("project:")
+    words = re.sub(r"[-_ ]+", " ", posixpath.splitext(label)[0]).strip()
+    return f"[{found[0] if found and found[0] else words}]({link[1]})"
 
 
 def _role(name: str, content: str, draft: PageDraft, place: MystPlace) -> str:
