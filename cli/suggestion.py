@@ -116,7 +116,7 @@ def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
 
 
 def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
-    """Questions and the chunks below them: headings that ask, then "How to" headings, then other short ones."""
+    """Questions and the chunks below them: of headings that ask, of "How to" headings, then of other short ones."""
     named = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
     plain = [chunk for chunk in named if not LEANING.search(chunk.heading)]
     asking = [chunk for chunk in plain if chunk.heading.endswith("?")]
@@ -126,5 +126,8 @@ def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
         yield chunk.heading, chunk
     for chunk in showing[:2]:
         yield f"{_HOW_TO.sub('How do I ', chunk.heading, count=1)}?", chunk
+    from rag.text.vocabulary import is_foreign
+
+    foreign = is_foreign("\n".join(chunk.text for chunk in short))  # an English question would not suit the book
     for chunk in short:
-        yield chunk.heading, chunk
+        yield chunk.heading if foreign else f"What does the book say about {chunk.heading}?", chunk

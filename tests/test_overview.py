@@ -74,7 +74,7 @@ async def test_where_trials_would_be_billed_the_questions_are_headings_that_were
         index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
     offered = await remembered(tmp_path, index, None, Bm25Encoder())
     assert offered == ["How many teeth does a widget have?", "How do I mount a widget?"]
-    assert await untried(index, most=9) == [*offered, "Repair work"], "each heading once"
+    assert await untried(index, most=9) == [*offered, "What does the book say about Repair work?"]
     assert await remembered(tmp_path, index, None, Bm25Encoder()) == offered
 
 
