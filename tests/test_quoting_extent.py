@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import pytest
+
 from rag.quoting.excerpt import LONGEST
 from rag.types import OMISSION
+from tests.fakes import passage
 from tests.test_quoting import ask, section
 
 TALK = (
@@ -144,3 +149,36 @@ def test_the_step_before_the_best_one_comes_first() -> None:
     )
     answer = ask("How do I get the completion of zsh?", [section(1, shells, "Guide > Completion")])
     assert answer.index("gear --completion zsh") < answer.index(". ~/.gear.zsh")
+
+
+FIRST, SECOND = ["keys", "stock"], ["prices", "taxes", *(f"files of {year}" for year in range(1990, 2010))]
+HEAD = "| file | holds |\n| --- | --- |\n"
+
+
+def as_list(names: Sequence[str]) -> str:
+    return "\n".join(f"- The file `{name}` holds the {name} of the shop." for name in names)
+
+
+def as_table(names: Sequence[str]) -> str:
+    return HEAD + "\n".join(f"| `{name}` | the {name} of the shop |" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("written", "begin", "end"),
+    [
+        (as_list, "\n- […]\n- The file `prices`", "\n- […]"),
+        (as_table, f"\n\n[…]\n\n{HEAD}| `prices`", "\n\n[…]"),
+    ],
+)
+def test_what_is_left_out_of_a_list_or_table_in_two_passages_has_a_mark(
+    written: Callable[[Sequence[str]], str], begin: str, end: str
+) -> None:
+    lead = "The shop keeps these files:"
+    place = {"source_file_path": "shop.md", "breadcrumb": "Shop > Files"}
+    first = passage(1, f"{lead}\n\n{written(FIRST)}", chunk_index=0, **place)
+    cut = [first, passage(2, written(SECOND), chunk_index=1, **place)]
+    later = [passage(1, f"{lead}\n\n{written(['a', 'b'])}", chunk_index=0, **place), cut[1]]
+    assert ask("Where are the prices and the taxes?", later).startswith(f"{lead} [1]{begin}")
+    assert ask("Which file holds the keys and the stock?", cut).endswith(end)
+    whole = [first, passage(2, written(SECOND[:2]), chunk_index=1, **place)]
+    assert OMISSION not in ask("Which file holds the keys and the stock?", whole)

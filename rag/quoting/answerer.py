@@ -257,11 +257,14 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by run in the order of their choice, then in the order of the text.
 
-    What stands before the first ones in their run is quoted behind them, except the steps and the code right before
-    them in an answer to a how-to: nobody takes the second step before the first.
+    What stands before the first ones in their run is quoted behind them, except the earlier parts of the same list, and
+    in an answer to a how-to the steps and the code right before them: nobody takes the second step before the first.
     """
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
     begin = first[0].place if first else 0
+    if first and first[0].begun:  # a list or table in several passages
+        whole = (first[0].begun, *reading.runs[first[0].run])
+        begin = min(block.place for block in chosen if block in whole and (block.begun or block) is first[0].begun)
     if reading.shape.steps and not reading.shape.definition:
         steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
         while begin - 1 in steps:

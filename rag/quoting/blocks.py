@@ -89,6 +89,7 @@ class QuoteBlock:
     first: bool
     run: int = 0  # of the runs, from 0
     signature: QuoteBlock | None = None  # the name that it describes, if that ends the passage before it
+    begun: QuoteBlock | None = None  # the first part of its list or table, which was cut between passages
     said: bool = False  # an earlier answer quoted it
     held: float = 0.0  # weighted share of the question's terms, 0 to 1
     cosine: float = 0.0  # of the block and the question; 0 if not embedded
@@ -163,10 +164,20 @@ def _append(run: list[QuoteBlock], more: Sequence[QuoteBlock]) -> None:
     goes_on = bool(run and more) and more[0].section == 0 and more[0].heading == run[-1].heading
     if goes_on and not is_signature(more[0].units[0]) and is_name(run[-1]):
         more[0].signature = run[-1]
+    if goes_on and _is_cut(run[-1], more[0]):
+        more[0].begun = run[-1].begun or run[-1]
     for block in more:
         block.first = block.first and not (goes_on and block.section == 0)
         block.section += last if goes_on else last + 1
     run += more
+
+
+def _is_cut(last: QuoteBlock, first: QuoteBlock) -> bool:
+    """Whether the first block of a passage goes on with the list or table that ends the one before it."""
+    if first.lead or last.form != first.form or first.form not in ("list", "steps", "table"):
+        return False
+    heads = {block.units[block.lead].text.partition("\n")[0] for block in (last, first)}
+    return first.form != "table" or len(heads) == 1
 
 
 def blocks(passage: NumberedPassage, rank: int) -> list[QuoteBlock]:

@@ -52,7 +52,28 @@ class Line:
 
 
 def lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock] = ()) -> list[Line]:
-    """What is quoted of a block, in order, with its omissions. `quoted` are all blocks of the answer."""
+    """What is quoted of a block, in order, with its omissions. `quoted` are all blocks of the answer.
+
+    The later part of a list or table that was cut between passages comes below the line that leads to the first part.
+    """
+    found = _own_lines(block, reading, quoted)
+    run = reading.runs[block.run]
+    if found and found[-1].unit and _is_cut_off(block, run, quoted):
+        found.append(Line(block, None))
+    if not found or block.begun is None or run[block.place - 1] in quoted:
+        return found
+    lead = block.begun.units[: block.begun.lead] if block.begun not in quoted else ()
+    above = [Line(block.begun, unit) for unit in lead if not leans_back(block.begun, unit)]
+    return [*above, Line(block, None), *found]
+
+
+def _is_cut_off(block: QuoteBlock, run: Sequence[QuoteBlock], quoted: Sequence[QuoteBlock]) -> bool:
+    """Whether other passages have later parts of a block's list or table, none of which is quoted."""
+    later = [other for other in run[block.place + 1 :] if other.begun and other.begun is (block.begun or block)]
+    return bool(later) and not any(other in quoted for other in later)
+
+
+def _own_lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]) -> list[Line]:
     start = 0
     if not _has_antecedent(block, reading, quoted):
         while start < len(block.units) and leans_back(block, block.units[start]):
@@ -267,7 +288,9 @@ def _separator(previous: Line | None, line: Line) -> str:
     if previous is None:
         return ""
     if previous.block is not line.block:
-        return "\n\n"
+        return (
+            "\n" if line.block.begun and line.block.form != "table" and line.block.is_beside(previous.block) else "\n\n"
+        )
     if previous.unit and is_signature(previous.unit):
         return "\n\n"
     block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
