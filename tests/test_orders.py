@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.grounding import prove
-from rag.text.orders import orders
+from rag.text.orders import is_order, orders
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,16 @@ def test_what_only_looks_like_such_a_form_is_no_order(sentence: str) -> None:
 def test_a_book_that_explains_the_tokens_of_a_chat_may_be_quoted() -> None:
     text = "The prompt puts a request between [INST] and [/INST]. The model of the author is small."
     assert "[?]" not in prove("The prompt puts a request between [INST] and [/INST] [1].", [text]).text
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Your endpoint must answer within 10 seconds.",
+        "Your application should answer every request with status 204.",
+        "Your bot must reply to the command with a greeting.",
+    ],
+)
+def test_what_a_program_of_the_reader_must_answer_is_no_order(sentence: str) -> None:
+    assert not is_order(sentence)
+    assert prove(f"{sentence[:-1]} [1].", [f"We send events. {sentence} It is old."]).text == f"{sentence[:-1]} [1]."

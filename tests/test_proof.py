@@ -359,3 +359,32 @@ def test_the_check_of_a_sentence_knows_planted_orders_as_a_proof_does(sentence: 
 def test_a_sentence_that_is_not_supported_has_a_reason_that_fits(said: str, kind: str) -> None:
     (sentence,) = prove(said, ["Atlas is a robot."]).sentences
     assert [reason.partition(":")[0] for reason in sentence.reasons] == [kind]
+
+
+ROBOTS = ["Atlas weighs 89 kg and lives in Paris. Spot weighs 32 kg. Atlas is a robot. It is not a toy."]
+
+
+@pytest.mark.parametrize("answer", ["**Atlas weighs 89 kg** [1]", "__Atlas weighs 89 kg__ [1]", "**Paris** [1]"])
+def test_a_bold_line_with_a_citation_is_an_answer_by_itself(answer: str) -> None:
+    assert prove(answer, ROBOTS).text == answer
+    assert "99" not in prove(answer.replace("89", "99").replace("Paris", "99"), ROBOTS).text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "**Spot weighs 89 kg** [1]\n\n",
+        "**Atlas is not a robot**\n\n",
+        "## Atlas is never a robot\n\n",
+        "| Atlas | Spot weighs 89 kg |\n|---|---|\n| A robot | weighs 32 kg [1] |\n\n",
+    ],
+)
+def test_a_heading_that_states_something_else_than_the_book_is_marked(frame: str) -> None:
+    proof = prove(f"{frame}Spot weighs 32 kg [1].", ROBOTS)
+    assert proof.sentences[0].standing == "unconfirmed"
+    assert "[?]" in proof.text
+
+
+@pytest.mark.parametrize("frame", ["## Atlas is a robot", "## What is Atlas?", "**Weight**", "**2. How Atlas lives**"])
+def test_a_heading_that_states_nothing_else_is_plain(frame: str) -> None:
+    assert prove(f"{frame}\n\nSpot weighs 32 kg [1].", ROBOTS).text == f"{frame}\n\nSpot weighs 32 kg [1]."

@@ -17,13 +17,16 @@ from rag.evidence.analyzed_text import read
 from rag.evidence.verdict import CLAUSE_WORDS, check
 from rag.text.english import phrases
 from rag.text.english.numerals import OWN_NUMBER
-from rag.text.english.speech_acts import HEADING_WORDS, is_courtesy, is_refusal, is_talk, joined_tasks, words
+from rag.text.english.speech_acts import ASKS, HEADING_WORDS, is_courtesy, is_refusal, is_talk, joined_tasks, words
 from rag.text.markup import MarkedText, written_addresses
 from rag.text.sentences import sentence_spans
 from rag.text.vocabulary import is_common, is_english, stem
 from rag.types import OMISSION
 
 POINTED: Final = "address: it only pointed at an address"
+_STATES: Final = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|does|do|did|will|not|never|no)\b|\w n['’]t\b|\d", re.IGNORECASE
+)
 _COLUMN_WORDS: Final = 4  # most words of a column's name; more may state something
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")
 _ATTRIBUTE: Final = re.compile(r"(?:href|src)\s*=\s*['\"]{2}")  # half a tag, whose address was taken out
@@ -97,16 +100,32 @@ class FrameCheck:
         named = OWN_NUMBER.sub("", bare, count=1)
         known = self._is_known(named, numbers)
         known = known and (named == bare or self.found(bare, numbers).standing != "contradicted")
-        if line.kind == "rule" or known or self._names_columns(line):
+        claim = self._claim(line, said, numbers) if known or line.kind == "row" else None
+        if line.kind == "rule" or ((known or self._names_columns(line)) and claim is None):
             line.frame = True
             return
-        found = self.found(said, numbers)
+        found = claim or self.found(said, numbers)
         introduces = line.kind == "lead" and found.supported  # a list needs its introduction in "exact" too
         line.frame = found.standing != "contradicted" and (introduces or not self._exact)
         if not line.frame:
             line.standing, line.reasons = "contradicted", found.reasons
         elif line.kind == "heading" or not found.supported:
             line.standing, line.reasons = "unconfirmed", found.reasons or ("distant: no passage has all of its words",)
+
+    def _claim(self, line: AnswerLine, said: str, numbers: Sequence[int]) -> Finding | None:
+        """What the passages say of a frame that states something, "## Atlas is a robot", and do not say so; else None.
+
+        Of a lead-in, that no single line says it is no reason: it sums up what follows.
+        """
+        cells = said.strip("| ").split("|") if line.kind == "row" else [said]
+        for text in (cell.strip("*_: ") for cell in cells):
+            if not _STATES.search(text) or ASKS.match(text) or text.endswith("?"):
+                continue
+            found = self.found(f"{text}.", numbers)
+            reasons = [reason for reason in found.reasons if not reason.startswith("distant:")]
+            if not found.supported and (reasons or line.kind == "heading"):
+                return found
+        return None
 
     def found(self, frame: str, numbers: Sequence[int]) -> Finding:
         """What these passages, else those of the turn, say of a frame."""
@@ -204,6 +223,18 @@ class LineCheck:
         line.standing = found.standing if line.text else "contradicted"
         settled = found.verbatim or line.standing == "contradicted" or found.ordered
         line.waits = self._judged and line.kind != "code" and not settled
+
+    def confirms(self, line: AnswerLine) -> bool:
+        """Whether a bold line is no heading but an answer, such as "**89 kg** [1]": the passages that it cites say it.
+
+        The line is a sentence then, and checked.
+        """
+        numbers = self._sanitizer.numbers(line.marked)
+        if not self._check_against(self._sanitizer.bare(line.marked), numbers).supported:
+            return False
+        line.kind = "sentence"
+        self.check(line)
+        return True
 
     def _check_text(self, line: AnswerLine, inherited: Sequence[int], *, own_place: bool) -> Finding:
         sanitized = self._sanitizer.clean(line, inherited)

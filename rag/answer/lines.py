@@ -21,7 +21,7 @@ _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[
 _HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
 # All of it is bold, and it is neither a sentence nor a lead.
 _BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
-_OF_BOLD: Final = 7  # the level of a bold heading
+BOLD: Final = 7  # the level of a bold heading
 _FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
@@ -99,7 +99,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
         kind = "row"
     if kind in ("markers", "definition", "rule"):
         prefix, body = "", body.changed(text)
-    level = len(heading["signs"]) if heading else _OF_BOLD
+    level = len(heading["signs"]) if heading else BOLD
     return AnswerLine(kind, body, prefix, gap, level=level, frame=bare == OMISSION)
 
 

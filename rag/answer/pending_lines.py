@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rag.answer.line_check import FrameCheck, LineCheck
-from rag.answer.lines import DELIMITER, AnswerLine, with_markers
+from rag.answer.lines import BOLD, DELIMITER, AnswerLine, with_markers
 from rag.answer.sanitizer import Sanitizer
 from rag.text.english.speech_acts import is_yes_or_no
 from rag.text.markup import MarkedText
@@ -170,6 +170,8 @@ class LineCitations:
     def check_line(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
         """Check a line that has markers of its own or claims nothing, and the lines that wait for its markers."""
         waiting = self._pending.open_lines
+        if line.kind == "heading" and line.level == BOLD and numbers and self._check.confirms(line):
+            return
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
             self._check_frame(line)
         elif line.kind == "row":  # its own markers count, or those below the table

@@ -301,7 +301,11 @@ class OrderSigns:
     @cached_property
     def replies(self) -> list[int]:
         """The words for "your answer"."""
-        return [at for at in self.places(Role.REPLY) if self._near(at, Role.YOUR, before=3) and self._ends_noun(at)]
+        return [at for at in self.places(Role.REPLY) if self._is_yours(at) and self._ends_noun(at)]
+
+    def _is_yours(self, at: int) -> bool:
+        """Whether "your" stands before the noun: in "Your server must answer" there is a verb in its place."""
+        return self._near(at, Role.YOUR, before=3) and not self._near(at, Role.MUST, before=2)
 
     @cached_property
     def any_reply(self) -> list[int]:
