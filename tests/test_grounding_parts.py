@@ -53,6 +53,9 @@ def read(text: str) -> list[tuple[str, str]]:
         ("three of the five", "3 out of 5"),
         ("5 kilowatt-hours", "5 kWh"),
         ("a thousand", "1,000"),
+        ("24 000 ha", "24,000 hectares"),
+        ("5 m in length", "5 m long"),
+        ("from 5 to 6 pm", "from 5 pm to 6 pm"),
     ],
 )
 def test_a_number_is_the_same_however_it_is_written(one: str, other: str) -> None:
@@ -77,9 +80,20 @@ def test_a_set_of_days_is_the_same_however_it_is_named(one: str, other: str) -> 
         ("A match has 50 minutes of play.", "A match has two 25-minute halves of play.", "contradicted"),
         ("A match has 50 minutes of play in total.", "A match has two 25-minute halves of play.", "unconfirmed"),
         ("The dough has 700 g of flour.", "The dough has 300 g of flour, and 400 g of flour later.", "contradicted"),
+        ("The test has a power of 80%.", "The test has a power of 0.8.", "supported"),
+        ("The test has a power of 80%.", "The test has a power of 0.9.", "contradicted"),
+        ("It is cooled to minus 25 degrees.", "It is cooled to -25 °C.", "supported"),
+        ("It is cooled to minus 25 °F.", "It is cooled to -25 °C.", "contradicted"),
+        ("It takes 8 vs. 4 weeks.", "It takes 8 weeks or 4 weeks.", "supported"),
+        ("The rent is due on 1 May.", "The landlord may enter. The rent is due on 1 June.", "unconfirmed"),
+        ("The rent is due on 1 May.", "The landlord may enter. The rent is due on 1 May.", "supported"),
+        ("It cost 1.600 guilders.", "It cost 1,600 guilders.", "unconfirmed"),
+        ("It weighs 1.5 kg.", "It weighs 15 kg.", "contradicted"),
+        ("Two people may come in.", "Two visitors may come in. People are ill.", "supported"),
+        ("Possible grounds are debts and damage.", "The grounds are debts and damage.", "supported"),
     ],
 )
-def test_what_is_certain_of_days_ratios_and_sums_is_told_from_what_is_not(
+def test_what_is_certain_of_numbers_and_days_is_told_from_what_is_not(
     sentence: str, passage: str, standing: str
 ) -> None:
     assert check(sentence, [passage]).standing == standing

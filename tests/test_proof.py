@@ -388,3 +388,65 @@ def test_a_heading_that_states_something_else_than_the_book_is_marked(frame: str
 @pytest.mark.parametrize("frame", ["## Atlas is a robot", "## What is Atlas?", "**Weight**", "**2. How Atlas lives**"])
 def test_a_heading_that_states_nothing_else_is_plain(frame: str) -> None:
     assert prove(f"{frame}\n\nSpot weighs 32 kg [1].", ROBOTS).text == f"{frame}\n\nSpot weighs 32 kg [1]."
+
+
+@pytest.mark.parametrize("delimiter", ["--- | ---", ":--|--:", ":-- | --:"])
+def test_a_table_without_bars_at_its_ends_is_a_table(delimiter: str) -> None:
+    passages = [f"Robot | Weight\n{delimiter}\nAtlas | 89 kg\nspot | 32 kg\n`rover` | 1,025 kg"]
+    table = f"Robot | Weight\n{delimiter}\nAtlas | 89 kg [1]\nspot | 32 kg [1]\n`rover` | 1,025 kg [1]"
+    assert prove(table, passages).text == table
+    assert prove(table.replace("32", "33"), passages).text.startswith(
+        f"Robot | Weight\n{delimiter}\nAtlas | 89 kg [1]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cited", "shown"),
+    [
+        ("[1] and [2]", "[1]"),
+        ("[2] and [1]", "[1]"),
+        ("[1] & [2]", "[1]"),
+        ("[1]/[2]", "[1]"),
+        ("[1]-[9]", "[1]"),
+        ("[1], [2], and [7]", "[1]"),
+    ],
+)
+def test_of_a_list_of_markers_those_that_say_nothing_go_without_a_trace(cited: str, shown: str) -> None:
+    proof = prove(f"Atlas weighs 89 kg {cited}.", [*ROBOTS, "Whales are large animals of the sea."])
+    assert proof.text == f"Atlas weighs 89 kg {shown}."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Atlas weighs 89 kg [1]; its price is not mentioned in the passages.",
+        "The book does not say how tall Atlas is, only that it weighs 89 kg [1].",
+        "Atlas weighs 89 kg [1], but the book doesn't mention its price.",
+    ],
+)
+def test_a_remark_about_what_the_book_lacks_does_not_take_the_fact_beside_it_away(answer: str) -> None:
+    assert prove(answer, ROBOTS).text == answer
+    assert "99" not in prove(answer.replace("89", "99"), ROBOTS).text
+
+
+def test_a_bold_sentence_with_a_citation_ends_there() -> None:
+    answer = "**Atlas weighs 99 kg [1].** It lives in Paris [1]."
+    assert prove(answer, ROBOTS).text == "It lives in Paris [1]."
+
+
+@pytest.mark.parametrize("begins", ["For example,", "**Example:**", "Example:"])
+def test_the_numbers_of_an_example_may_be_the_answers_own(begins: str) -> None:
+    proof = prove(
+        f"You get 0.3 florins a km [1]. {begins} for 10 km you get 3 florins [1].", ["You get 0.3 florins a km."]
+    )
+    assert [one.standing for one in proof.sentences] == ["supported", "unconfirmed"]
+
+
+def test_an_item_keeps_the_citation_of_its_list_where_another_passage_comes_near_too() -> None:
+    passages = [
+        "The tenant may deduct the cost from the rent, up to the amount of two months' rent.",
+        "The grounds are: the tenant owes at least two months' rent; the landlord wishes to sell.",
+    ]
+    proof = prove("Grounds [2]:\n\n- rent of two months or more\n- the landlord wants to sell", passages)
+    assert {one.passages for one in proof.sentences} <= {(), (2,)}
+    assert "[1]" not in proof.text

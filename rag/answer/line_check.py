@@ -14,7 +14,7 @@ from rag.answer.cited_passage import CitedPassage, Finding, TurnEvidence, best_q
 from rag.answer.lines import AnswerLine, announced, with_markers
 from rag.answer.sanitizer import Sanitized, Sanitizer
 from rag.evidence.analyzed_text import read
-from rag.evidence.verdict import CLAUSE_WORDS, check
+from rag.evidence.verdict import CLAUSE_WORDS, check, claim_of
 from rag.text.english import phrases
 from rag.text.english.numerals import OWN_NUMBER
 from rag.text.english.speech_acts import ASKS, HEADING_WORDS, is_courtesy, is_refusal, is_talk, joined_tasks, words
@@ -273,7 +273,7 @@ class LineCheck:
             return self._clauses(found, clauses)
         if not found.supported and not own and inherited:
             elsewhere = self._check_uncited(bare)
-            return elsewhere if elsewhere.supported or found.standing == "contradicted" else found
+            return elsewhere if elsewhere.verbatim or found.standing == "contradicted" else found
         return found
 
     def _ends_in_sign(self, bare: str) -> bool:
@@ -344,12 +344,13 @@ class LineCheck:
     def _clauses(self, whole: Finding, parts: Sequence[tuple[str, Sequence[int]]]) -> Finding:
         """The finding on a sentence with markers in its middle: the worst of the whole and of its clauses.
 
-        A clause is checked against what it cites, else against all passages of the sentence together.
+        A clause is checked against what it cites, else against all passages of the sentence together. One that says
+        only what the book lacks is not checked.
         """
         every = list(dict.fromkeys(number for _, numbers in parts for number in numbers))
         quotes = whole.quotes
         for text, numbers in parts:
-            if len(read(text).whole.telling) >= CLAUSE_WORDS:
+            if len(read(text).whole.telling) >= CLAUSE_WORDS and claim_of(text)[0] != "remark":
                 found = self._check_claim(text, numbers)
                 found = found if found.supported else self._check_claim(text, every)
                 if not found.supported:

@@ -26,6 +26,7 @@ _FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -95,12 +96,17 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
         kind = "rule"
     elif heading or (starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare)):
         kind = "heading"
-    elif starts and body.text.startswith("|"):
+    elif starts and (body.text.startswith("|") or (ends and not prefix and _is_bare_row(bare))):
         kind = "row"
     if kind in ("markers", "definition", "rule"):
         prefix, body = "", body.changed(text)
     level = len(heading["signs"]) if heading else BOLD
     return AnswerLine(kind, body, prefix, gap, level=level, frame=bare == OMISSION)
+
+
+def _is_bare_row(line: str) -> bool:
+    """Whether a line is a row, or the line below the head, of a table without bars at its ends."""
+    return _BARE_ROW.fullmatch(line) is not None or ("|" in line and DELIMITER.fullmatch(line) is not None)
 
 
 def with_markers(text: str, numbers: Iterable[int]) -> str:

@@ -32,9 +32,9 @@ _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,1
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
 _MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
 # A bold label with a full stop, "1. **Pump.**", which belongs to the sentence after it.
-_LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n]{1,60}\.\*\*[ \t]*")
+_LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n\]]{1,60}\.\*\*[ \t]*")
 _IS_LINE: Final = re.compile(
-    r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n)"
+    r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n|[^\n`]{1,300} \| )"
 )  # a heading, a row or a quotation ends with its line
 _IS_WHOLE: Final = re.compile(r"[.!?…:;。！？：][\"'”’)\]】*_`]*\Z|\A\Z")  # a line that ends so goes on in no other one
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")

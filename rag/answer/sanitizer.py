@@ -34,9 +34,11 @@ _HOLLOW: Final = re.compile(
     f"[ \t]*(?:\\((?:\\w+[ \t])?(?:[\\s,;:–-]*{_HOLE})+[\\s,;:–-]*\\)"
     f"|\\[(?:\\s*{_HOLE})+\\s*\\]|<(?:\\s*{_HOLE})+\\s*>)"
 )
-# A hole in a list with commas: its last element, or its first in brackets.
+# A hole in a list of markers: its last element, "[1] and _", or its first, also in brackets.
+_AND: Final = r"(?:,[ \t]+)?(?:[,;&/–-]|\b(?:and|or|und|et|y|e|en)\b)"
 _LISTED: Final = re.compile(
-    f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[,;][ \t]*(?=\\[)"
+    f"[ \t]*[,;][ \t]*{_HOLE}++(?=[)\\].,;!?]|$)|(?<=\\])[ \t]*{_AND}[ \t]*{_HOLE}++(?=[)\\].,;!?]|$)"
+    f"|(?<=\\(){_HOLE}++[,;][ \t]*|{_HOLE}++[ \t]*{_AND}[ \t]*(?=\\[)"
 )
 _HELD: Final = re.compile(f"(?P<before>(?:^|(?<=\n)))(?:{_HOLE}[ \t]*)+|[ \t]*{_HOLE}++(?![\\[\\w])|{_HOLE}++")
 _DANGLING: Final = re.compile(

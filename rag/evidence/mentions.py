@@ -136,7 +136,12 @@ class Mentions:
         is_name = any(word in text.words for text in self._all) and not any(forms & text.words for text in self._all)
         verb = re.escape(second.word) if second.word.endswith(("s", "ed")) else "(?!)"
         said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
-        is_verb = _VERBS.fullmatch(second.word) or any(said.search(text.text) for text in self._cited)
+        noun = re.compile(
+            rf"\b(?:the|an?|your|of|these|all|each|every|any|no) {verb.removesuffix('s')}s?\b", re.IGNORECASE
+        )
+        is_verb = _VERBS.fullmatch(second.word) or any(
+            said.search(text.text) and not noun.search(text.text) for text in self._cited
+        )
         plural = first.word.endswith("s") and is_english(first.word[:-1])
         is_subject = is_verb and not plural and not first.word.endswith("ing")
         return word if is_name or is_subject else ""

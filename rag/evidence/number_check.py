@@ -12,6 +12,7 @@ from rag.evidence.mentions import Mentions, Reason, missing_reason
 from rag.evidence.quantity import NEARLY, UNNAMED, Quantity
 from rag.evidence.words import Token
 from rag.text.english import numerals
+from rag.text.english.stopwords import LIGHT
 from rag.text.english.units import named
 
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
@@ -106,14 +107,17 @@ class NumberCheck:
         fitting = [held for held in self._held if quantity.same(held) and quantity.fits(held)]
         units = {held.unit for held in fitting}
         measured = quantity.size is not None and quantity.size[1] != ""
-        equal = measured and any(held.size == quantity.size for held in fitting)  # twice a day is every 12 hours
+        equal = measured and any(  # twice a day is every 12 hours, and 0.8 is 80%
+            held.size == quantity.size or held.share == quantity.share is not None for held in fitting
+        )
         if quantity.vague or not units or equal:
             return None
         if quantity.unit:
             return quantity.last if units == {""} and quantity.unit not in UNNAMED | self._sources.units else None
         after = self._said[quantity.last + 1 : quantity.last + 4]
         strange = "" not in units and units.isdisjoint(named([token.raw for token in after]))
-        noun = [token for token in after[:1] if not token.capital]  # "318 Earth masses", "3 Na⁺ ions"
+        # Not "318 Earth masses" and "3 Na⁺ ions", and "two people" may be any two.
+        noun = [token for token in after[:1] if not token.capital and token.word not in LIGHT | {"vs"}]
         is_noun = any(token.content and token.key not in self._sources.holders for token in noun)
         return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, places) else None
 
@@ -156,10 +160,20 @@ class NumberCheck:
         return estimated and any(map(quantity.counts_like, self._held))
 
     def _may_be(self, quantity: Quantity) -> bool:
-        """Whether the passages have it rounded, as the parts of a ratio, or as two years so far apart."""
+        """Whether the passages have it rounded, as the parts of a ratio, as two years so far apart, or with other signs
+        between its digits.
+        """
         ratio = quantity.value.split(":")
         is_ratio = len(ratio) > 1 and {held.value for held in self._held}.issuperset(ratio)
-        return any(map(quantity.nearly, self._held)) or is_ratio or self._is_time_between(quantity)
+        near = any(map(quantity.nearly, self._held)) or is_ratio
+        return near or self._is_time_between(quantity) or self._has_other_signs(self._said[quantity.first])
+
+    def _has_other_signs(self, number: Token) -> bool:
+        """Whether the passages write its digits with other points and commas: 1.250 for 1,250, and 7,50 for 7.50."""
+        held = (line.tokens[q.first] for line in self._sources.lines for q in line.readings)
+        bare = numerals.SEPARATORS.sub("", number.raw)
+        alike = [other.raw for other in held if other.digits and numerals.SEPARATORS.sub("", other.raw) == bare]
+        return any(numerals.GROUPED.fullmatch(raw) or "," in raw for raw in (number.raw, *alike)) and bool(alike)
 
     def _is_time_between(self, quantity: Quantity) -> bool:
         """Whether it is a number of years, or an age, and two years of the passages are about so far apart."""

@@ -180,18 +180,34 @@ def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
     minute = quarter or int((found and found[2]) or 0)
     named = quarter is not None or (found and (found[2] or found[3])) or _word(tokens, last + 1) == "o'clock"
     last += _word(tokens, last + 1) == "o'clock"
-    lengths = (size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS)
-    after_hour = next(lengths, 0)
+    after_hour = _day_part(tokens, last)
     if found and found[3]:
         half: bool | None = found[3] == "pm"
     else:
         half = numerals.DAY_PARTS[_words(tokens, last + 1, after_hour)] if after_hour else None
         last += after_hour
+    if half is None and (of_range := _half_of_range(tokens, last)) is not None:
+        half, named = of_range, True
     if not (hour or found) or hour > (23 if half is None else _HOURS) or not (named or after_hour):
         return None
     hour = hour if half is None else hour % _HOURS + _HOURS * half
     hour, minute = divmod(60 * hour + minute, 60)
     return Quantity(at, last, f"{hour % 24}:{minute:02}", "", vague=False)
+
+
+def _day_part(tokens: Sequence[Token], last: int) -> int:
+    """How many tokens behind an hour name the half of the day: "pm", "in the morning"; 0 for none."""
+    return next((size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS), 0)
+
+
+def _half_of_range(tokens: Sequence[Token], last: int) -> bool | None:
+    """Whether an hour is after noon by the second hour of its range, as in "from 5 to 6 pm"; None without one."""
+    at = last + 2
+    hour = _CLOCK.fullmatch(_word(tokens, at)) if _word(tokens, last + 1) in numerals.TO else None
+    if hour is None:
+        return None
+    size = _day_part(tokens, at)
+    return hour[3] == "pm" if hour[3] else numerals.DAY_PARTS[_words(tokens, at + 1, size)] if size else None
 
 
 def _size(number: Fraction, unit: str, per: str) -> tuple[Fraction, str]:
@@ -345,7 +361,8 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
         scale = unit_of("°" + _word(tokens, at + 1)[:1])
         return (at + 1, scale) if scale and _word(tokens, at + 1) in (scale, scale[0]) else (at, "degree")
     hyphen = _word(tokens, at + 1) == "-"
-    if unit := unit_of(_raw(tokens, at) + _raw(tokens, at + 1 + hyphen)):
+    is_word = len(_raw(tokens, at)) > 1  # "5 m in length" has no minutes
+    if (hyphen or is_word) and (unit := unit_of(_raw(tokens, at) + _raw(tokens, at + 1 + hyphen))):
         return at + 1 + hyphen, unit  # kilowatt-hours
     unit = unit_of(_raw(tokens, at))
     is_ion = _raw(tokens, at + 1)[:1] in ION_SIGNS  # Na⁺, no nanoampere
@@ -353,4 +370,5 @@ def _unit(tokens: Sequence[Token], first: int, last: int) -> tuple[int, str]:
         return at, dimension + unit
     symbol = _raw(tokens, at)
     is_symbol = at == last + 1 and _SYMBOL.fullmatch(symbol) and not symbol.removesuffix("s").isupper()
+    is_symbol = is_symbol and symbol != "vs"
     return (at, AS_WRITTEN + symbol) if is_symbol and not is_english(symbol.lower()) else (last, "")

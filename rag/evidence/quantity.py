@@ -10,7 +10,7 @@ from typing import Final
 
 from rag.evidence.words import Token
 from rag.text.english import numerals
-from rag.text.english.units import size_of
+from rag.text.english.units import DEGREES, size_of
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
@@ -48,6 +48,8 @@ class Quantity:
         """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
         if self.value == other.value or self.size == other.size is not None:
             return True
+        if self.share is not None and self.share == other.share:
+            return True
         length = _PERIODS.get(self.unit)
         if not length or other.unit or not other.is_year:
             return False
@@ -59,7 +61,7 @@ class Quantity:
         if self.size == other.size is not None:
             return True
         named = {self.unit, other.unit} - {""}
-        alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys())
+        alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys()) or ("degree" in named and named <= DEGREES)
         return alike and (not self.per or not other.per or self.per == other.per)
 
     def measures_as(self, other: Quantity) -> bool:
@@ -79,6 +81,13 @@ class Quantity:
         return (self.rounded or other.rounded or self.unit != other.unit) and differs <= NEARLY * abs(other.size[0])
 
     @property
+    def share(self) -> Fraction | None:
+        """What part of a whole it may be: 4/5 for 80% and for 0.8."""
+        if self.size is None or not 0 < self.size[0] < 1:
+            return None
+        return self.size[0] if self.size[1] in ("part", "") else None
+
+    @property
     def amount(self) -> Fraction | None:
         """The number, 7/10 for 70%; None for a version, and for a small number, which is the sum of any."""
         if self.size is None or self.vague or self.value in _TINY:
@@ -88,7 +97,10 @@ class Quantity:
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys by which its lines are found."""
-        return (f"#{self.value}", f"#{self.size[0]} {self.size[1]}") if self.size else (f"#{self.value}",)
+        if self.size is None:
+            return (f"#{self.value}",)
+        basic = "part" if self.share else self.size[1]
+        return f"#{self.value}", f"#{self.size[0]} {basic}"
 
     @property
     def is_year(self) -> bool:

@@ -29,6 +29,7 @@ _TOKEN: Final = re.compile(
     rf"|{_DATE}|{_POWER_OF_TEN}"
     r"|(?<![\w)\]}%°/.+−–-])(?P<sign>[−–-])(?=[$€£¥₹]?\d)"  # of -5; not of 2-5, a-5 and --5
     r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)"  # 1 000 with a narrow space
+    r"|\d{1,3}(?: \d{3})* 000(?!\d)"  # with a plain one, if nothing but a thousand ends so
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|(?:counter|anti)-(?=[a-z])[^\W\d_]+"
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
@@ -36,6 +37,7 @@ _TOKEN: Final = re.compile(
 )
 _HYPHEN: Final = re.compile(r"(?<=\w)-")  # of "anti-clockwise"
 _ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})
+_OF_MONTH: Final = 0.6  # weight of the month of May
 UNCOMMON: Final = 0.8  # least weight of a name at the beginning of a sentence
 _BREAKS: Final = frozenset(',;:()[]{}–—.!?"“”«»|')
 MINUS: Final = "−"  # the word of the sign of a number; that of a hyphen is "-"
@@ -103,11 +105,15 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> tuple[Token, ..
 
 
 def _in_date(found: Sequence[Token], at: int) -> Token:
-    """The token with the whole name of its day or month, if it is next to a number: "Mon, 3 Mar 2025"."""
-    token, around = found[at], (*found[max(0, at - 1) : at], *found[at + 1 : at + 3])
-    numbered = any(neighbour.digits for neighbour in around if abs(neighbour.start - token.end) < len("3rd, "))
-    if not (token.capital and numbered) or token.word in MONTHS:
+    """The token with the whole name of its day or month, and May as a name, next to a number: "Mon, 3 Mar 2025"."""
+    token, before, behind = found[at], found[max(0, at - 1) : at], found[at + 1 : at + 3]
+    numbered = any(number.digits and token.start - number.end < len("3 ") for number in before) or any(
+        number.digits and number.start - token.end < len(", 3rd") for number in behind
+    )
+    if not (token.capital and numbered):
         return token
+    if token.word in MONTHS:  # "May", which is also a verb
+        return token._replace(key=f"={token.word}", weight=_OF_MONTH)
     word = SHORT_DATES[token.word]
     return token._replace(word=word, key=key_of(word))
 

@@ -115,7 +115,7 @@ DERIVING: Final = frozenset({
 })  # fmt: skip
 FORMULA: Final = frozenset("=≈×÷")
 DERIVES: Final = re.compile(
-    r"\W*(?:for (?:example|instance)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE
+    r"\W*(?:for (?:example|instance)|examples?(?=[*_]*:)|thus|therefore|hence|in other words|that is)\b", re.IGNORECASE
 )
 EXAMPLES: Final = frozenset(
     {"example", "case", "scenario", "day", "week", "month", "round"}
@@ -145,3 +145,7 @@ ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 SMALLER: Final = {"foot": "inch", "metre": "centimetre"}  # unit of the second number of "5 ft 11"
 CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "sterling", "¥": "yen", "₹": "rupee"}
+
+# What stands between the digits of a number, in English and elsewhere, and a number with its thousands apart.
+SEPARATORS: Final = re.compile(r"[.,'’ \u00a0\u2009\u202f]")
+GROUPED: Final = re.compile(r"\d{1,3}(?:[.,'’ \u00a0\u2009\u202f]\d{3})+")

@@ -194,7 +194,7 @@ CREDITS: Final = re.compile(
 
 # What stands between two clauses.
 CLAUSE_JOINT: Final = re.compile(
-    r"[,;]?\s+(?:but|however|although|though|nevertheless)\b[,;]?\s*|;\s+|\s*,\s*(?=(?:the|there|it|they|he|she|this|these)\b)"
+    r"[,;]?\s+(?:but|however|although|though|nevertheless)\b[,;]?\s*|;\s+|,\s+only\s+that\s+|\s*,\s*(?=(?:the|there|it|they|he|she|this|these)\b)"
 )
 
 # Where a main clause begins: "A node runs, and it sends messages". A reason or a condition often has words of its own.
