@@ -435,3 +435,12 @@ def test_a_line_break_within_a_paragraph_is_a_space(answer: str, standing: str) 
 )
 def test_items_headings_and_rows_end_with_their_line(answer: str) -> None:
     assert len(prove(answer, [ROBOTS]).sentences) == 3
+
+
+def test_the_end_of_a_claim_in_the_words_of_a_line_is_denied_as_there() -> None:
+    text = (
+        "A p-value is the probability, if the null hypothesis is true, of a result as extreme as the one observed. "
+        "It is not the probability that the null hypothesis is true. A null hypothesis may be true."
+    )
+    assert check("A p-value is not the probability that the null hypothesis is true.", [text]).supported
+    assert not check("A p-value is the probability that the null hypothesis is true.", [text]).supported

@@ -56,7 +56,7 @@ def test_words_of_the_book_prove_nothing() -> None:
     ("sentence", "standing"),
     [
         ("Ein Knoten ist ein Prozess, der etwas berechnet.", "supported"),
-        ("Die Knoten tauschen über Themen Nachrichten aus.", "supported"),
+        ("Die Knoten tauschen über Themen Nachrichten aus.", "unconfirmed"),
         ("Das Programm der Roboter verschickt Botschaften.", "unconfirmed"),
         ("Ein Knoten wiegt 77 kg, wie jeder weiß.", "contradicted"),
         ("Knoten stehen auch unter knoten.example beschrieben.", "contradicted"),

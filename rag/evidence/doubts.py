@@ -28,6 +28,9 @@ MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 JOINING: Final = frozenset({"than", "before", "after", "because"})  # has two sides that cannot be exchanged
 STOPS: Final = frozenset(".;:!?")
+RUN: Final = 3  # content words at the end of a claim that a line has in a row; fewer may be chance
+REPEATED: Final = 0.6  # share of the claim in such a run, denied alike, from which on no other denial counts
+BEFORE_RUN: Final = 4  # tokens before them in which a denial belongs to them
 COMPARED: Final = 4  # tokens before "than" among which the comparative is
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -60,15 +63,36 @@ class Comparison(WordContexts):
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, but for absent numbers."""
-        denials = [(number, at) for number in self.fullest for at in self.sources.lines[number].denials]
+        near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))  # "It is not ..."
+        denials = [(n, at) for n in near if n < len(self.sources.lines) for at in self.sources.lines[n].denials]
         denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
+        alike, contrary = self._same_ends()
         for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
-            if self._is_doubtful(compared):
+            repeated = contrary < alike >= REPEATED * len(self.said.tokens) and compared.kind in ("denial", "negation")
+            if not repeated and self._is_doubtful(compared):
                 yield _REASONS[compared.kind].format(self.said.tokens[compared.first].word)
+        if contrary > alike:
+            yield "negation: the passages say the opposite of its end"
         for joint in self._exchanged():
             yield f"comparison: the passages have the two sides of {joint!r} the other way round"
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
+
+    def _same_ends(self) -> tuple[int, int]:
+        """How many words at the end of the claim a near line has in a row, denied alike, and denied otherwise.
+
+        Fewer than `RUN` content words count as none. "It is not the chance of rain tomorrow" says of "Frost is the chance
+        of rain tomorrow" that its end is denied.
+        """
+        longest = [0, 0]
+        near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))
+        for line in (self.sources.lines[n].tokens for n in near if n < len(self.sources.lines)):
+            for size, said_first, first, last in _runs(self.said.tokens, line):
+                otherwise = _is_denied(self.said.tokens, said_first, len(self.said.tokens)) != _is_denied(
+                    line, first, last
+                )
+                longest[otherwise] = max(longest[otherwise], size)
+        return longest[0], longest[1]
 
     def _overstated(self) -> Iterator[int]:
         """The words for a whole of what a near line limits: "all birds" for "most birds" or "birds except ducks"."""
@@ -183,6 +207,39 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _runs(said: Sequence[Token], line: Sequence[Token]) -> Iterator[tuple[int, int, int, int]]:
+    """The stretches of a line with whose words the claim ends: the number of words, the first token of the claim, and
+    the first and the one after the last token of the line. Words that deny are passed over.
+    """
+    wanted, held = _spoken(said), _spoken(line)
+    for end in range(len(held), 0, -1):
+        size = 0
+        while size < min(end, len(wanted)) and line[held[end - 1 - size]].key == said[wanted[-1 - size]].key:
+            size += 1
+        if sum(line[at].content for at in held[end - size : end]) >= RUN:
+            first, line_first = wanted[-size], held[end - size]
+            if not _has_prefix(said[first - 1 : first], line[line_first - 1 : line_first]):
+                yield size, first, line_first, held[end - 1] + 1
+
+
+def _has_prefix(before: Sequence[Token], line_before: Sequence[Token]) -> bool:
+    """Whether the word before a run has a prefix in one place: "is not possible to" and "is impossible to"."""
+    words = [token.word for token in (*before, *line_before) if token.content]
+    return len(words) == 2 and words[0] != words[1] and (words[0].endswith(words[1]) or words[1].endswith(words[0]))
+
+
+def _spoken(tokens: Sequence[Token]) -> list[int]:
+    """The places of the words that deny nothing."""
+    denying = set(cues(tokens))
+    return [at for at, token in enumerate(tokens) if token.word[0].isalnum() and at not in denying]
+
+
+def _is_denied(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether the words `first` to `last`, or the clause before them, deny something."""
+    begin = next((at + 1 for at in range(first - 1, -1, -1) if tokens[at].breaks), 0)
+    return len(cues(tokens[max(begin, first - BEFORE_RUN) : last])) % 2 == 1
 
 
 def _sides(tokens: Sequence[Token], joint: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -14,7 +14,7 @@ from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.number_check import NumberCheck
 from rag.evidence.word_contexts import Sources, Word, share_held
-from rag.evidence.words import key_of
+from rag.evidence.words import Token, key_of
 from rag.text.english.numerals import DERIVES, EXAMPLES, OWN_NUMBER
 from rag.text.english.phrases import ADDRESSES, CLAUSE_BEGINS, CLAUSE_JOINT, CREDITS, LACKS, POINTS, REMARK_WORDS, WRAPS
 from rag.text.english.speech_acts import HEADING_WORDS
@@ -112,7 +112,8 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
             for reason in (*NumberCheck(claim, text, mentions, derives=derives).reasons(), *mentions.code(text))
             if reason[0] == "contradicted"
         ]
-        return _verdict([*found, _UNREAD] if share < QUOTED else found, "claim", claim, share)
+        quoted = share >= QUOTED and _is_stretch(line, sources)
+        return _verdict(found if quoted else [*found, _UNREAD], "claim", claim, share)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
         missing = NumberCheck(Comparison(line, sources), text, mentions, derives=derives).reasons()
@@ -235,6 +236,16 @@ def _is_copied(claim: Comparison) -> bool:
             if line[at] in SENTENCE_ENDS and line[after] in SENTENCE_ENDS and line[at + 1 : after] == said:
                 return True
     return False
+
+
+def _is_stretch(said: TextLine, sources: Sources) -> bool:
+    """Whether a passage has all words of a claim in a row."""
+    words = _spaced(said.tokens)
+    return any(words in _spaced(text.whole.tokens) for text in sources.texts)
+
+
+def _spaced(tokens: Sequence[Token]) -> str:
+    return "".join(f" {token.word} " for token in tokens if token.word[0].isalnum())
 
 
 def _strange_end(words: Sequence[Word]) -> int:

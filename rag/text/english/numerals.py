@@ -140,7 +140,7 @@ OWN_NUMBER: Final = re.compile(
     rf"|(?:\d\ufe0f?\u20e3|\U0001f51f|[①-⑳]){_SIGN_AND_SPACE}?"
     rf"|(?i:{_ENUMERATED})(?:ly)?(?:\sstep)?[*_]{{0,3}}[:,]{_SIGN_AND_SPACE})"
 )
-POINTERS: Final = frozenset({"the", "these", "those"})  # before a number that counts what was named: "the two"
+POINTERS: Final = frozenset({"the", "these", "those", "other"})  # before a number that counts what was named: "the two"
 ORDINAL_SUFFIXES: Final = ("st", "nd", "rd", "th")
 AREAS_AND_VOLUMES: Final = {"square": "square ", "sq": "square ", "cubic": "cubic "}
 SMALLER: Final = {"foot": "inch", "metre": "centimetre"}  # unit of the second number of "5 ft 11"

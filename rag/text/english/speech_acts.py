@@ -285,7 +285,9 @@ steps step short brief explanation background context definition definitions ben
 information result results takeaway takeaways first second third next finally also further more related general
 process requirements following follows include includes including these those several some different various described
 listed explained book passage passages says question topic part parts section way ways reasons reason types type kinds
-kind common proceed ingredients instructions method according chapter
+kind common proceed ingredients instructions method according chapter table tables list lists summarizes summarises
+summarized summarised glance depends depend varies combination elements factors aspects shown shows below above
+comparison compared differences advantages disadvantages pros cons timeline rules tips possible
 """
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 

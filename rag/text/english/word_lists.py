@@ -55,7 +55,7 @@ SHORT_DATES: Final = {word[:3]: word for word in (*MONTHS, *_DAY_WORDS.split())}
 
 # After a verb at the beginning of a sentence, which is then an instruction and no name: "Discard the starter".
 DETERMINERS: Final = frozenset(
-    {"the", "a", "an", "your", "all", "any", "each", "every", "this", "these", "both", "its"}
+    {"the", "a", "an", "your", "all", "any", "each", "every", "this", "these", "both", "its", "one", "some"}
 )
 
 # A sentence that begins with one of these is about what the sentence before it names.
