@@ -81,8 +81,8 @@ class Comparison(WordContexts):
     def _same_ends(self) -> tuple[int, int]:
         """How many words at the end of the claim a near line has in a row, denied alike, and denied otherwise.
 
-        Fewer than `RUN` content words count as none. "It is not the chance of rain tomorrow" says of "Frost is the chance
-        of rain tomorrow" that its end is denied.
+        Fewer than `RUN` content words count as none. "It is not the chance of rain tomorrow" denies the end of "Frost
+        is the chance of rain tomorrow".
         """
         longest = [0, 0]
         near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))
