@@ -450,3 +450,15 @@ def test_an_item_keeps_the_citation_of_its_list_where_another_passage_comes_near
     proof = prove("Grounds [2]:\n\n- rent of two months or more\n- the landlord wants to sell", passages)
     assert {one.passages for one in proof.sentences} <= {(), (2,)}
     assert "[1]" not in proof.text
+
+
+def test_a_link_with_an_underscore_before_its_file_is_no_disguise() -> None:
+    link = "[the source](https://github.com/f/py/blob/master/scss/_links.scss)"
+    passages = [f"You may read {link} to learn how."]
+    assert prove(f"You may read {link} to learn how [1].", passages).text == f"You may read {link} to learn how [1]."
+
+
+@pytest.mark.parametrize("words", ["#186", "1288"])
+def test_the_link_of_an_issue_is_no_citation(words: str) -> None:
+    sentence = f"It can be muted (see [{words}](https://github.com/m/m/issues/{words[-3:]}))"
+    assert prove(f"{sentence} [1].", [f"{sentence}."]).text == f"{sentence} [1]."

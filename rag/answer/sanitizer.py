@@ -98,9 +98,7 @@ class Sanitizer:
         'A node runs.'
         """
         allowed = self.allowed({*self.numbers(text), *cited})
-        undisguised = allowed.undisguised(text.text)
-        if undisguised != text.text and set(allowed.strange(undisguised)) - set(allowed.strange(text.text)):
-            text = text.changed(undisguised)
+        text = text.changed(allowed.revealed(text.text))
         first = once = Sanitized(self._sources, allowed)
         first.plain = text.changed(first.run(text.segments))
         for _ in range(4):
@@ -168,7 +166,16 @@ class AllowedAddresses:
         """The addresses in a text that are not allowed."""
         return [url for url in written_addresses(text) if url not in self]
 
-    def undisguised(self, text: str) -> str:
+    def revealed(self, text: str) -> str:
+        """The text, or if that shows a strange address which the text disguises, the text in plain letters."""
+        plain = self._undisguised(text)
+        if plain == text:
+            return text
+        own = {_DISGUISE.sub("", address) for address in self._addresses}  # "scss/_links.scss" has such a sign itself
+        strange = {url for url in self.strange(plain) if same_address(url) not in own}
+        return plain if strange - set(self.strange(text)) else text
+
+    def _undisguised(self, text: str) -> str:
         """The text with its addresses in plain letters, where no cited passage has them as they are written."""
         plain = _FULL_WIDTH.sub(lambda sign: unicodedata.normalize("NFKC", sign[0]), _DISGUISE.sub("", text))
         plain = _DISGUISED_SCHEME.sub(lambda found: f"{found['scheme'].replace(' ', '')}://", plain)

@@ -89,6 +89,7 @@ _UNBRACKETED: Final = re.compile("|".join(_UNBRACKETED_FORMS))
 # Code points that a token may extend beyond the last closing bracket of the text.
 _LONGEST_TOKEN_END: Final = 2600
 _NUMBER_OR_RANGE: Final = re.compile(rf"\d{{1,4}}|{cited.RANGE_SIGN}")
+MOST_PASSAGES: Final = 99  # of a turn; a larger number with an address is that of an issue or the like
 _LONGEST_RANGE: Final = 20  # markers; "1-9999" is not ten thousand of them
 # The last group of each form of marker, and the group that holds its numbers.
 _MARKER_GROUPS: Final = {"square": "n1", "d1": "n1", "n2": "n2", "odd": "n2", "n3": "n3", "n4": "n4", "n5": "n5",
@@ -186,7 +187,10 @@ def _words(text: str) -> Iterator[Segment]:
 def _segment(match: re.Match[str]) -> Segment:
     raw, name = match[0], match.lastgroup or ""
     if name in _MARKER_GROUPS:
-        return Segment("marker", raw, expand(match[_MARKER_GROUPS[name]] or ""))
+        numbers = expand(match[_MARKER_GROUPS[name]] or "")
+        if name == "d1" and (raw[1] in "#№" or min(numbers, default=0) > MOST_PASSAGES):
+            return Segment("link", raw, words=match["n1"], url=match["d1"].strip("<>"))  # an issue: [#186](...)
+        return Segment("marker", raw, numbers)
     if name in ("label", "d2", "ref"):
         return _link(match)
     if name == "auto":
