@@ -141,7 +141,8 @@ def _direction(block: QuoteBlock, reading: Reading) -> float:
     asked = directions(reading.question)
     wanted = {one for one in asked if -one not in asked}
     there = directions(f"{block.heading}.\n{block.text}") if wanted else frozenset()
-    fit = SAME_WAY if wanted & there else -OTHER_WAY if any(-one in there for one in wanted) else 0.0
+    other_way = any(-one in there and one not in there for one in wanted)
+    fit = -OTHER_WAY if other_way else SAME_WAY if wanted & there else 0.0
     if wants_without(reading.question):
         said = [score for score, unit in zip(block.unit_scores, block.units, strict=True) if leaves_out(unit.text)]
         fit += WITHOUT * max([*said, block.held if leaves_out(block.heading) else 0.0])

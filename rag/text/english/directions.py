@@ -29,6 +29,10 @@ mount | unmount, umount
 subscribe | unsubscribe
 accept | reject, refuse
 commit, apply, redo | undo, revert, roll ... back, rollback, reset
+automatically, automatic, by itself, by themselves, on its own, on boot, at startup, at boot | manually, manual, by hand
+minimum, smallest, lowest, shortest | maximum, largest, highest, longest
+synchronous, synchronously | asynchronous, asynchronously, async
+incoming, inbound | outgoing, outbound
 """
 _ENDINGS: Final = r"(?:e?|e?s|e?d|{last}?ing|{last}ed|{last}?er|ation|ion)"
 # What turns a direction round: "without showing the letters", "stop it from adding", "do not include".
