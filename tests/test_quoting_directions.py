@@ -50,3 +50,12 @@ def test_options_that_leave_something_out() -> None:
     assert leaves_out("Use `--no-cache`.")
     assert leaves_out("set `keep` to `false`")
     assert not leaves_out("There are notes on every page.")
+
+
+def test_what_happens_by_itself_is_not_done_by_hand() -> None:
+    passages = [
+        section(1, "To start the pump by hand, run `pump start` in a terminal of the machine.", "Pump > Terminal"),
+        section(2, "As a service, the pump is started automatically with the machine.", "Pump > Service"),
+    ]
+    answer = ask("How can I make the pump start by itself with the machine?", passages)
+    assert answer.startswith("As a service, the pump is started automatically")

@@ -182,3 +182,27 @@ def test_what_is_left_out_of_a_list_or_table_in_two_passages_has_a_mark(
     assert ask("Which file holds the keys and the stock?", cut).endswith(end)
     whole = [first, passage(2, written(SECOND[:2]), chunk_index=1, **place)]
     assert OMISSION not in ask("Which file holds the keys and the stock?", whole)
+
+
+def test_a_comparison_shows_the_opening_of_the_section_about_each_side() -> None:
+    about = "The server has an HTTP API and a socket API, and both take the same messages and have the same methods."
+    post = "The server takes requests. It answers each of them, and it tells nothing of events."
+    socket = "The server takes a connection. It answers requests there, and pushes events as they happen."
+    passages = [
+        section(1, about, "Server > APIs"),
+        section(2, f"{post}\n\n{TALK}", "Server > HTTP API"),
+        section(3, f"{socket}\n\n{TALK}", "Server > Socket API"),
+    ]
+    answer = ask("What is the difference between the HTTP API and the socket API?", passages)
+    assert "It answers each of them, and it tells nothing of events. [2]" in answer
+    assert "It answers requests there, and pushes events as they happen. [3]" in answer
+
+
+def test_a_step_that_leans_back_twice_comes_with_both_steps_before_it() -> None:
+    text = (
+        "To open the shop as its owner, use the main key.\n\nIn other words, where a guest would run:\n\n"
+        "```\nopen door\n```\n\nYou should instead run:\n\n```\nopen shop --main\n```"
+    )
+    answer = ask("How do I run open shop --main?", [section(1, text, "Shop > Opening")])
+    assert answer.startswith("To open the shop as its owner, use the main key. [1]\n\nIn other words")
+    assert answer.rstrip().endswith("```\nopen shop --main\n```\n[1]")

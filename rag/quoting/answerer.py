@@ -25,10 +25,10 @@ from rag.quoting.blocks import (
 )
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
 from rag.quoting.follow_up import follow_up_readings
-from rag.quoting.relevance import Reading, asks_same, read
+from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import COPULA, NUMBERED_TITLE
 from rag.text.english.speech_acts import about_book
-from rag.text.terms import refers_back, terms, whole_question
+from rag.text.terms import keys, refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
 
@@ -78,6 +78,8 @@ MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 1.0  # by how much a further block may score less than the best one
 CLOSE_MANY: Final = 2.0  # the same, for a question that asks how or compares, and for an error message
 REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+SIDE: Final = 0.6  # share of a heading that the question must have for the section to be about one of its sides
+ANTECEDENTS: Final = 3  # blocks, at most, that a block refers to, each by the one behind it
 FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
@@ -323,7 +325,15 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
     least = reading.ranked[0].score - close
     near = [block for block in reading.ranked if block.score >= least and block not in chosen]
-    return [block for block in near if not _is_repeated(block, chosen)]
+    others = [block for block in near if not _is_repeated(block, chosen)]
+    return [*(block for block in reading.ranked if block not in chosen and _opens_side(block, reading)), *others]
+
+
+def _opens_side(block: QuoteBlock, reading: Reading) -> bool:
+    """Whether a block opens the section about one of the things that the question compares."""
+    held = keys(block.heading)
+    named = block.first and any(share(side, held) == 1.0 for side in reading.sides)
+    return named and share(terms(block.heading), keys(reading.question)) > SIDE
 
 
 def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
@@ -350,16 +360,17 @@ def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
 
 
 def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
-    """The block, after the one that its first sentence refers to; nothing if it says nothing without that."""
-    if not leans_back(block, block.units[0]):
-        return [block]
-    before = reading.runs[block.run][block.place - 1] if block.place else None
-    if before is not None and before.section == block.section:
+    """The block, after those that its first sentence refers to; nothing if it says nothing without them."""
+    group = [block]
+    while leans_back(group[0], group[0].units[0]):
+        first = group[0]
+        before = reading.runs[first.run][first.place - 1] if first.place else None
+        if before is None or before.section != block.section or before.said or len(group) > ANTECEDENTS:
+            return [block] if lines(block, reading) else []
         if before in chosen:
-            return [block]
-        if not before.said and not leans_back(before, before.units[0]) and _length(before) + _length(block) <= BUDGET:
-            return [before, block]
-    return [block] if lines(block, reading) else []
+            return group
+        group.insert(0, before)
+    return group if len(group) == 1 or sum(map(_length, group)) <= BUDGET else [block] if lines(block, reading) else []
 
 
 def _length(block: QuoteBlock) -> int:

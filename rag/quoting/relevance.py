@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -61,7 +62,7 @@ _ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
 
 
-@dataclass(slots=True)
+@dataclass
 class Reading:
     """The scored blocks of the passages for one question."""
 
@@ -74,6 +75,11 @@ class Reading:
     everything: frozenset[str] = frozenset()  # keys of all passages
     missing: float = 0.0  # what the passages lack, 0 to 1: see `_missing`
     foreign: bool = False  # the passages are in another language than English
+
+    @cached_property
+    def sides(self) -> list[list[Term]]:
+        """What the question compares."""
+        return sides(self.question, self.terms) if self.shape.comparison else []
 
 
 def read(

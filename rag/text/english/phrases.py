@@ -67,7 +67,7 @@ LEANS_BACK: Final = re.compile(
     r"In (?:this|that|these|those|the same|such)|Another|"
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
     r"To \w+ (?:this|that|these|those|so)|Would|Will|Produces|From (?:there|here)|"
-    r"With (?:this|that))\b"
+    r"With (?:this|that)|You (?:can|should|must|may|could) (?:also|instead|then|now))\b"
 )
 # "these statements": what is pointed to, as a word.
 POINTED: Final = re.compile(r"\b(?:this|that|these|those|such(?: an?)?) ([^\W\d_][\w-]*)", re.IGNORECASE)
