@@ -9,6 +9,7 @@ word shows is one score of six signals. Its weights are those of a logistic regr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import TextLine, cues, listed, opposites
@@ -151,13 +152,22 @@ class Comparison(WordContexts):
 
     def numbered(self, quantity: Quantity) -> tuple[Places, Places]:
         """The places of the same number with a fitting unit, and of its rivals in the compared lines."""
-        lines, own = self.sources.lines, self.quantities
-        numbered = [(number, q) for number, line in enumerate(lines) for q in line.readings]
-        same = [(number, q) for number, q in numbered if quantity.same(q) and quantity.fits(q)]
+        lines = self.sources.lines
+        same = [(number, q) for number, q in self._numbered if quantity.same(q) and quantity.fits(q)]
         fitting = [(number, q.first) for number, q in same if not _counts(self.said, quantity, lines[number], q)]
         kind = (False, quantity.unit, quantity.is_year)
-        rivals = [(n, q) for n, q in numbered if n in self.fullest and (q.vague, q.unit, q.is_year) == kind]
-        return fitting, [(number, q.first) for number, q in rivals if not any(map(q.same, own))]
+        return fitting, [(n, q.first) for n, q in self._others if (q.vague, q.unit, q.is_year) == kind]
+
+    @cached_property
+    def _numbered(self) -> list[tuple[int, Quantity]]:
+        """The numbers of the passages, each with its line."""
+        return [(number, q) for number, line in enumerate(self.sources.lines) for q in line.readings]
+
+    @cached_property
+    def _others(self) -> list[tuple[int, Quantity]]:
+        """Those in the compared lines that the sentence does not have."""
+        near = [(number, q) for number, q in self._numbered if number in self.fullest]
+        return [(number, q) for number, q in near if not any(map(q.same, self.quantities))]
 
     def _names(self) -> Iterator[ComparedToken]:
         """The names. A first word that a passage has in lower case is none, and one of the titles has no place.
@@ -238,8 +248,9 @@ def _spoken(tokens: Sequence[Token]) -> list[int]:
 
 def _is_denied(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Whether the words `first` to `last`, or the clause before them, deny something."""
-    begin = next((at + 1 for at in range(first - 1, -1, -1) if tokens[at].breaks), 0)
-    return len(cues(tokens[max(begin, first - BEFORE_RUN) : last])) % 2 == 1
+    before = range(first - 1, max(-1, first - BEFORE_RUN - 1), -1)
+    begin = next((at + 1 for at in before if tokens[at].breaks), max(0, first - BEFORE_RUN))
+    return len(cues(tokens[begin:last])) % 2 == 1
 
 
 def _sides(tokens: Sequence[Token], joint: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -18,6 +18,7 @@ from rag.text.english.units import named
 OF_ANOTHER: Final = 0.4  # share of the usual fit from which another number of the passages has this place
 MOST_ITEMS: Final = 12  # of a list that a number may count
 NOUN_REACH: Final = 3  # tokens between a number and what it counts
+_BOUND_REACH: Final = 4  # tokens before a number that may bound it: "no less than"
 _AGE_REACH: Final = 3  # tokens between "aged" or "old" and the age
 
 
@@ -135,11 +136,12 @@ class NumberCheck:
         words = self._words[: quantity.first]
         added = next((at for at, word in enumerate(words) if at >= len(words) - 2 and word in numerals.BOUNDS), None)
         lines = [(self._sources.lines[number], at) for number, at in places]
-        held = [_bound([token.word for token in line.tokens[:at]]) for line, at in lines]
+        held = [_bound([token.word for token in line.tokens[max(0, at - _BOUND_REACH) : at]]) for line, at in lines]
         said = _bound(words)
         if said and all(held) and said not in held:
             return max(0, quantity.first - 2)
-        bounded = any(token.word in numerals.BOUNDING for line, _ in lines for token in line.tokens)
+        distinct = {number: self._sources.lines[number].tokens for number, _ in places}.values()
+        bounded = any(token.word in numerals.BOUNDING for tokens in distinct for token in tokens)
         return None if bounded else added
 
     def _is_computed(self, quantity: Quantity) -> bool:
