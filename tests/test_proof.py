@@ -462,3 +462,9 @@ def test_a_link_with_an_underscore_before_its_file_is_no_disguise() -> None:
 def test_the_link_of_an_issue_is_no_citation(words: str) -> None:
     sentence = f"It can be muted (see [{words}](https://github.com/m/m/issues/{words[-3:]}))"
     assert prove(f"{sentence} [1].", [f"{sentence}."]).text == f"{sentence} [1]."
+
+
+@pytest.mark.parametrize("sentence", ["Under s. 12(2), notice is needed.", "See art. 5 and para. 7 of the act."])
+def test_the_number_of_a_section_belongs_to_the_sentence(sentence: str) -> None:
+    shown = f"{sentence[:-1]} [1]."
+    assert prove(shown, [f"It is long. {sentence} It has a length of 5 m. 12 people live there."]).text == shown

@@ -10,6 +10,10 @@ ABBREVIATION: Final = re.compile(
     r"(?:\b(?i:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
     r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
 )
+# Abbreviations before the number of a part: "s. 12", "art. 5". A unit is none: "5 s. 12 people".
+BEFORE_NUMBER: Final = re.compile(
+    r"(?<![\d.] )(?<!\w)(?:ss?|arts?|paras?|cl|regs?|sch|pts?|chs?|rr?|nn?|tab|§§?)\.$", re.IGNORECASE
+)
 # Abbreviations that may also be the last word of a sentence; a capital letter after them tells.
 MAY_END_SENTENCE: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$", re.IGNORECASE)
 
