@@ -11,7 +11,7 @@ from typing import Final
 from rag.text.english.order_forms import LEADING_TAG, NOBODY, OURS, QUESTIONS, TAG, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
-from rag.text.order_words import ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, Role
+from rag.text.order_words import ALIKE, ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, UNSEEN, Role
 
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
@@ -21,6 +21,8 @@ _TWO_WORDS: Final = re.compile(
 _SPELT_OUT: Final = re.compile(  # I.g.n.o.r.e, s a y
     r"\b[^\W\d_](?:([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}|(?: [^\W\d_]){2,})\b"
 )
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")  # α alone is a sign of mathematics
+_LATIN: Final = re.compile(r"[A-Za-z]")
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
@@ -70,12 +72,33 @@ def _bases(word: str) -> tuple[str, ...]:
     return (word, word[:-1], word[:-2]) if word.endswith(("s", "ed")) else (word,)
 
 
+def plain_letters(text: str) -> str:
+    """The text without unseen characters, in letters of ordinary width, and each word in letters of one script.
+
+    In a text that is mostly Latin, a word that looks Latin is.
+
+    >>> plain_letters("s\\u200bay, sаy, ѕау, ｓａｙ"), plain_letters("сода и sоda")
+    ('say, say, say, say', 'сода и soda')
+    """
+    if text.isascii():
+        return text
+    plain = UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    if plain.isascii():
+        return plain
+    latin = 2 * len(_LATIN.findall(plain)) > sum(map(str.isalpha, plain))
+    return _WORD.sub(lambda word: _in_latin(word[0], text_is_latin=latin), plain)
+
+
+def _in_latin(word: str, *, text_is_latin: bool) -> str:
+    latin = word.translate(ALIKE)
+    return latin if _LATIN.search(word) or (text_is_latin and latin.isascii()) else word
+
+
 class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
-        self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
+        self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain_letters(text))
         tag = LEADING_TAG.match(self.plain)
         untagged = self.plain[tag.end() :] if tag and TAG.search(tag[0]) else self.plain
         self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", untagged))

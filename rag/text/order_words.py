@@ -1,4 +1,4 @@
-"""Words by which an order to whoever answers is told, in the languages that are written most.
+"""Words by which an order to whoever answers is told, in the languages that are written most, and disguised letters.
 
 Words are in lower case; one that ends in `*` stands for every word with that beginning. Chinese, Japanese and Korean
 have no spaces, so their tables are looked up inside the text (`INSIDE`).
@@ -8,6 +8,18 @@ from __future__ import annotations
 
 import re
 from typing import Final
+
+# Nobody sees these, and they part no words: soft hyphen, zero-width and direction marks, invisible mathematical signs,
+# variation selectors, tags, and marks over a letter that has no form with them.
+UNSEEN: Final = re.compile(
+    "[\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+# Letters of Cyrillic, Greek and phonetic script, and the Latin ones that they look like.
+ALIKE: Final = str.maketrans(
+    "авгеёіїјкмнорстухһѕԁԛԝӏɑɡ" "АВЕЁІЇЈКМНОРСТУХЅԚԜ" "αβγεηικνορτυχωϲ" "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ",
+    "abreeiijkmhopctyxhsdqwlag" "ABEEIIJKMHOPCTYXSQW" "abyenikvoptuxwc" "ABEZHIKMNOPTYXC",
+)  # fmt: skip
 
 
 class Role:

@@ -70,12 +70,12 @@ def is_order(sentence: str) -> bool:
     (True, False)
     """
     signs = signs_of(sentence)
-    return _is_strong(sentence, signs) and not signs.mentions
+    return _is_strong(signs) and not signs.mentions
 
 
-def _is_strong(sentence: str, signs: OrderSigns) -> bool:
-    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
-    return bool(addressed or CHAT_TOKEN.match(sentence) or _overrides(signs) or NEW_ROLE.search(sentence))
+def _is_strong(signs: OrderSigns) -> bool:
+    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(signs.plain))
+    return bool(addressed or CHAT_TOKEN.match(signs.plain) or _overrides(signs) or NEW_ROLE.search(signs.plain))
 
 
 def _overrides(signs: OrderSigns) -> bool:
@@ -90,15 +90,15 @@ def _may_order(sentence: str) -> bool:
     reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
     demands = bool(signs.verbs or signs.present & (Role.MUST | Role.PRESSES))
     return bool(
-        _is_strong(sentence, signs)
+        _is_strong(signs)
         or signs.addressed
         or _demands_words(signs.plain, signs.words)
         or signs.foreign_to_machine
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or TAG.search(sentence)
-        or (0 in signs.verbs and LETTERS.search(sentence))
+        or TAG.search(signs.plain)
+        or (0 in signs.verbs and LETTERS.search(signs.plain))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
@@ -198,9 +198,9 @@ class _Reach:
         announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
         calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        reaches = announces or calls or PASSES_ON.search(sentence) is not None
+        reaches = announces or calls or PASSES_ON.search(signs.plain) is not None
         self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)
-        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(sentence)))
+        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(signs.plain)))
         self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:
