@@ -10,7 +10,8 @@ questions ("when asked about ..."); - it drops what comes before ("ignore the ab
 What a book tells its own reader to do is no order to the answerer: "Generate a key pair", "Tell your doctor that you
 smoke". A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak
 ones too: "Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a
-sentence of an answer is supported by it if it keeps its words of order.
+sentence of an answer is supported by it if it keeps its words of order. In code the comments, docstrings and texts are
+read, and keys such as `llm_policy`; the code beside them stays evidence.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rag.text.english.order_forms import (
     CHAT_TOKEN,
     COLUMN,
     DEMAND,
+    KEY,
     LETTERS,
     NEW_ROLE,
     PASSES_ON,
@@ -39,8 +41,19 @@ from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _CELL: Final = re.compile(r"[^|\n]+")
-_CODE_LINE: Final = re.compile(r"[^\n]+")
+_CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
+    r"[ \t]*(?P<sign>\#|//|--[ ])[^\n]*(?:\n[ \t]*(?P=sign)[^\n]*)+"
+    r"|(?:(?!(?<!\S)/\*|\"{3}|'{3})[^\n])*(?:/\*[\s\S]{0,4000}?\*/|\"{3}[\s\S]{0,4000}?\"{3}|'{3}[\s\S]{0,4000}?'{3})[^\n]*"
+    r"|[^\n]+"
+)
+_REMARK: Final = re.compile(  # what code says to people: a comment, a docstring, a text in quotation marks
+    r"(?<!\S)/\*[\s\S]*?(?:\*/|\Z)|(?P<long>\"{3}|'{3})[\s\S]*?(?:(?P=long)|\Z)"
+    r"|(?<![^\s;,(){}])(?:\#|//|--[ ]|<!--|;|%[ ])[\s\S]*"
+    r"|(?P<quoted>\"[^\"\n]+\"|(?<!\w)'[^'\n]+')"
+)
+_REMARK_SIGN: Final = re.compile(r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
+_ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT  # "// State: off"
 
 
 class Order(NamedTuple):
@@ -122,8 +135,10 @@ def orders(text: str) -> tuple[Order, ...]:
     A book that speaks of machines that answer, outside its orders, may well address one. In any other book the one
     sentence that names such a machine is suspicious if it has a verb of speech.
     """
-    sentences = [(unit, start, end) for unit in _units(text) for start, end in _sentences(text, unit)]
-    naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).machines]
+    sentences = [_read(text, unit, *span) for unit in _units(text) for span in _sentences(text, unit)]
+    naming = [
+        one.start for one in sentences if one.unit.kind != "code" and signs_of(text[one.start : one.end]).machines
+    ]
     found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
     if {one.start for one in found}.issuperset(naming):
         return found
@@ -133,26 +148,61 @@ def orders(text: str) -> tuple[Order, ...]:
     )
 
 
-def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int) -> Iterator[Order]:
+class _Sentence(NamedTuple):
+    """A sentence, a cell or a line of code at `text[start:end]`, as it is read. `tells`: it may be a weak order."""
+
+    unit: Unit
+    start: int
+    end: int
+    words: str
+    tells: bool = True
+
+
+def _is_code(unit: Unit) -> bool:
+    """Whether it is code, or a comment of HTML. What is behind a fence that is never closed is none."""
+    return unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
+
+
+def _read(text: str, unit: Unit, start: int, end: int) -> _Sentence:
+    words = text[start:end]
+    if _is_code(unit):
+        return _remark(text, unit, start, end) or _Sentence(unit, start, end, words, KEY.search(words) is not None)
+    return _Sentence(unit, start, end, f"## {words}" if unit.kind == "heading" and words[-1] == ":" else words)
+
+
+def _remark(text: str, unit: Unit, start: int, end: int) -> _Sentence | None:
+    """What a line of code tells whoever answers, in a comment or as a text.
+
+    A text in quotation marks is what a program says, unless it speaks to a machine that answers.
+    """
+    for remark in _REMARK.finditer(text[start:end]):
+        words = _REMARK_SIGN.sub("", remark[0].strip("\"'") if remark["quoted"] else remark[0])
+        for span in sentence_spans(words):
+            said = " ".join(words[slice(*span)].split())
+            signs = signs_of(said)
+            tells = signs.machines if remark["quoted"] else signs.present & _ANSWERING
+            if tells and _may_order(said):
+                return _Sentence(unit, start + remark.start(), start + remark.end(), said)
+    return None
+
+
+def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator[Order]:
     """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
     pressing = range(0)  # the blocks in which every order is strong, behind "Ignore all previous instructions."
-    for unit, start, end in sentences:
-        sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
-        signs = signs_of(sentence)
-        strong = is_order(sentence)
-        held = reach.holds(unit, sentence)
-        # What is behind a fence that is never closed is no code.
-        code = unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
-        pressed = unit.block in pressing and (signs.verbs or LABEL.match(sentence))  # "Output: cows fly."
-        if strong or ((pressed or _may_order(sentence)) and not code):
+    for unit, start, end, words, tells in sentences:
+        signs = signs_of(words)
+        strong = is_order(words)
+        held = reach.holds(unit, words)
+        pressed = unit.block in pressing and (signs.verbs or LABEL.match(words))  # "Output: cows fly."
+        if strong or (tells and (pressed or _may_order(words))):
             opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
             if opens:
                 pressing = range(unit.block, unit.block + (2 if strong else 1))
             strong = strong or (unit.block in pressing and not opens)
-            begin, stop = (start, end) if strong else _narrowed(text, start, end)
+            begin, stop = (start, end) if strong or _is_code(unit) else _narrowed(text, start, end)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
-            reach.begin(unit, sentence, strong=strong)
+            reach.begin(unit, words, strong=strong)
         elif start == stranger and signs.speaks:
             yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
         elif held:
@@ -195,8 +245,9 @@ class _Reach:
 
     def begin(self, unit: Unit, sentence: str, *, strong: bool) -> None:
         signs = signs_of(sentence)
-        announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
-        calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
+        code = _is_code(unit)
+        announces = sentence.rstrip("*_ \"'”").endswith(("{", "[") if code else (":", "：", ">", ":*"))
+        calls = bool(signs.calls or signs.has_rules) and not (signs.verbs or code)  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
         reaches = announces or calls or PASSES_ON.search(signs.plain) is not None
         self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)

@@ -56,6 +56,7 @@ SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS
 _ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
 _WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
 _MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilot|responders?|answerers?)"
+_NOTE: Final = r"(?:hints?|notes?|notices?|polic(?:y|ies)|rules?|directives?|instructions?|guidelines?|memos?|orders?)"
 _RETELLER: Final = (
     r"(?:everyone|everybody|anyone|anybody|whoever|all|those|any\s\w+|every\s\w+|the\s(?:one|person|writer|author))"
     r"(?:\s(?:who|that))?\s(?:re-?tells?|summari[sz]es?|paraphrases?|cites?|quotes?|answers?|repl(?:y|ies)|"
@@ -66,11 +67,15 @@ _REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))
 _PART: Final = r"(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|response)s?"
 _ASKERS: Final = r"(?:users?|readers?|people|anyone|anybody|someone|somebody|they|customers?|visitors?)"
 _ADDRESS: Final = r"[^\n]{0,80}?\w\.[a-z]{2,}\b"
+_KEYS: Final = (  # of a configuration: `always_mention`, `llm_policy`, `note-to-model`
+    rf"(?<!\w)(?:(?:must|always|should|please)[-_]{_SAY}\w*|{_MODEL}[-_]{_NOTE}|{_NOTE}[-_](?:to|for)[-_](?:the[-_])?{_MODEL})"
+    r"[\"']?\s*[:=]"
+)
 _PROMPTS: Final = (
     r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
     r"^\W*thought[*_]*:.*\b(?:user|assistant|i)\b.*\b(?:needs?|wants?|must|should|ha(?:ve|s)\sto)\b",
     r"(?:^|\s)@(?:the[-_\s])?" + _MODEL + r"\b",
-    rf"\b(?:must|always|should|please)[-_]{_SAY}\w*[\"']?\s*[:=]",
+    _KEYS,
     r"^\W*(?:continue|complete|finish|extend|resume)\s(?:the|this|your)\s"
     r"(?:text|sentence|passage|answer|reply|response|paragraph|conversation|dialogue)\s(?:with|by|as)\b[^\n]*[:\"“]",
     r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
@@ -165,6 +170,7 @@ COLUMN: Final = re.compile(  # of a table
     r"(?:give|given|send|sent|say|said|show|shown|print|return)\W*",
     re.IGNORECASE,
 )
+KEY: Final = re.compile(_KEYS, re.IGNORECASE)
 PROMPT, DEMAND, PASSES_ON = (
     re.compile("|".join(f"(?:{one})" for one in forms), re.IGNORECASE)
     for forms in ((*_PROMPTS, *_ANSWERING, _PASSES_ON, _AS_FACT), _DEMANDS, (_PASSES_ON, _AS_FACT))
