@@ -27,6 +27,8 @@ _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
+_PREPOSITIONS: Final = frozenset(["for", "to", "as"])  # "for clever machines"
+_ALWAYS: Final = frozenset(["always", "never"])
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
 _STEM: Final = 5  # letters by which two forms of a verb are the same
@@ -306,12 +308,13 @@ class OrderSigns:
 
     def _is_addressed(self, at: int) -> bool:
         begin = at - 1
-        while begin >= 0 and (self.words[begin] in _ARTICLES or self.roles[begin] & Role.ARTIFICIAL):
+        while begin >= 0 and (self.words[begin] in _ARTICLES or self.roles[begin] & (Role.ARTIFICIAL | Role.PRAISES)):
             begin -= 1
         comma = begin > 0 and self.words[begin] in _COMMAS
         called = begin >= 0 and self._near(begin + (not comma), Role.CALL, before=1)
         behind = self.words[at + 1] if at + 1 < len(self.words) else "."
-        if at not in self.machines and not called:
+        praised = any(role & Role.PRAISES for role in self.roles[begin + 1 : at])
+        if at not in self.machines and (not called or (praised and self.words[begin] in _PREPOSITIONS)):
             return False
         if called and begin < self._first + _CALLED:
             return behind in (".", ",") or not _ENDS_ADDRESS.isdisjoint(self.words[at + 1 : at + 5])
@@ -353,6 +356,19 @@ class OrderSigns:
         return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
             self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in ours
         )
+
+    @cached_property
+    def rules_machine_text(self) -> bool:
+        """Whether it rules what a text of a machine says: "Policy for generated answers: each must describe ..."."""
+        made = [at for at in self.places(Role.REPLY | Role.TEXT) if self._near(at, Role.MADE, before=2)]
+        begins = self.words[self._first : self._first + 1] == ["in"]  # "In generated answers, call it certain"
+        headed = any(self.words[at + 1 : at + 2] == [":"] or (begins and at <= self._first + 3) for at in made)
+        rules = self.present & (Role.MUST | Role.PRESSES | Role.EVERY) or not _ALWAYS.isdisjoint(self.words)
+        return bool(made and (headed or rules)) and (self.speaks or self._names)
+
+    @cached_property
+    def _names(self) -> bool:
+        return any(role_of(base) & Role.NAMES for word in self.words for base in _bases(word))
 
     def _ends_noun(self, at: int) -> bool:
         """Whether the noun ends here: "your response model" and "your reply to the customer" are none."""

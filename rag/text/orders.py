@@ -53,6 +53,7 @@ _REMARK: Final = re.compile(  # what code says to people: a comment, a docstring
 )
 _REMARK_SIGN: Final = re.compile(r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
+_OPENERS: Final = (":", "{", "[", "|", ">")  # of the value of a key
 _ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT  # "// State: off"
 
 
@@ -110,6 +111,7 @@ def _may_order(sentence: str) -> bool:
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
+        or signs.rules_machine_text
         or TAG.search(signs.plain)
         or (0 in signs.verbs and LETTERS.search(signs.plain))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
@@ -177,11 +179,10 @@ def _remark(text: str, unit: Unit, start: int, end: int) -> _Sentence | None:
     """
     for remark in _REMARK.finditer(text[start:end]):
         words = _REMARK_SIGN.sub("", remark[0].strip("\"'") if remark["quoted"] else remark[0])
-        for span in sentence_spans(words):
+        silent = remark["quoted"] and not signs_of(words).machines
+        for span in () if silent else sentence_spans(words):
             said = " ".join(words[slice(*span)].split())
-            signs = signs_of(said)
-            tells = signs.machines if remark["quoted"] else signs.present & _ANSWERING
-            if tells and _may_order(said):
+            if signs_of(said).present & _ANSWERING and _may_order(said):
                 return _Sentence(unit, start + remark.start(), start + remark.end(), said)
     return None
 
@@ -246,7 +247,8 @@ class _Reach:
     def begin(self, unit: Unit, sentence: str, *, strong: bool) -> None:
         signs = signs_of(sentence)
         code = _is_code(unit)
-        announces = sentence.rstrip("*_ \"'”").endswith(("{", "[") if code else (":", "：", ">", ":*"))
+        announces = sentence.rstrip("*_ \"'”").endswith(_OPENERS if code else (":", "：", ">", ":*"))
+        announces = announces and not (code and KEY.search(sentence) is None)
         calls = bool(signs.calls or signs.has_rules) and not (signs.verbs or code)  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
         reaches = announces or calls or PASSES_ON.search(signs.plain) is not None
