@@ -31,6 +31,7 @@ _PREPOSITIONS: Final = frozenset(["for", "to", "as"])  # "for clever machines"
 _ALWAYS: Final = frozenset(["always", "never"])
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
+_NO_NOUNS: Final = FUNCTION_WORDS - {"example"}
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -289,7 +290,12 @@ class OrderSigns:
     def _is_adjective(self, at: int) -> bool:
         """Whether a noun follows, as in "the assistant coach"."""
         after = "".join(self.words[at + 1 : at + 2])
-        return after.isalpha() and not role_of(after) and after not in FUNCTION_WORDS and not after.endswith("s")
+        return (
+            after.isalpha()
+            and not role_of(after) & ~Role.NOUNS
+            and after not in FUNCTION_WORDS
+            and not after.endswith("s")
+        )
 
     @cached_property
     def addressed(self) -> list[int]:
@@ -358,6 +364,42 @@ class OrderSigns:
         )
 
     @cached_property
+    def asks_formality(self) -> bool:
+        """Whether all that it asks of "your answer" is a form or a place, as a task does: "Give reasons for it"."""
+        if not self.verbs or self.dictates or self.quotes or self.present & Role.HEARER:
+            return False
+        return all(self._is_formality(self._objects(at)) or self._is_placed(at) for at in self.verbs)
+
+    def _objects(self, at: int) -> list[int]:
+        """The nouns that end what the verb asks for: "units" and "date" in "Add the units and a date to it"."""
+        found, last = [], -1
+        for place in range(at + 1, len(self.words)):
+            word, role = self.words[place], self.roles[place]
+            joins = word in (",", "/") or bool(role & Role.AND)
+            if word in _ARTICLES or role & (Role.YOUR | Role.EVERY):
+                continue
+            if word.isalpha() and word not in _NO_NOUNS and not joins:
+                last = place
+                continue
+            found += [last] if last >= 0 else []
+            last = -1
+            if found and not joins:
+                return found
+        return [*found, last] if last >= 0 else found
+
+    def _is_formality(self, nouns: list[int]) -> bool:
+        return bool(nouns) and all(self.roles[at] & Role.FORMALITY for at in nouns)
+
+    def _is_placed(self, at: int) -> bool:
+        """Whether the verb has the answer behind it, and then where or how it is written, or nothing."""
+        rest = range(self.replies[-1] + 1, len(self.words))
+        bare = not any(self.words[one].isalnum() for one in rest)
+        places = [one for one in rest[:_NEAR] if self.roles[one] & Role.PLACE]
+        placed = any(self.words[one] != "words" or self.words[one - 1].isdigit() for one in places)  # "in 200 words"
+        placed = placed and self.words[rest[0]] != "without"  # spaces
+        return bool(self.roles[at] & Role.HOLDS) and self._objects(at) == self.replies and (bare or placed)
+
+    @cached_property
     def rules_machine_text(self) -> bool:
         """Whether it rules what a text of a machine says: "Policy for generated answers: each must describe ..."."""
         made = [at for at in self.places(Role.REPLY | Role.TEXT) if self._near(at, Role.MADE, before=2)]
@@ -389,8 +431,13 @@ class OrderSigns:
         """Whether what it drops are instructions."""
         both = Role.DROP | Role.RULES
         return self.inside & both == both or any(
-            self._drops(at, Role.RULES) and self._drops(at, Role.ABOVE) for at in self.drops
+            self._drops(at, Role.RULES) and self._drops(at, Role.ABOVE) and not self._is_edition(at)
+            for at in self.drops
         )
+
+    def _is_edition(self, at: int) -> bool:
+        """Whether it drops an edition of rules, and not rules: "Disregard the previous edition of these rules"."""
+        return self._near(at, Role.EDITION, behind=_NEAR) and not self.present & Role.YOUR
 
     def _drops(self, at: int, role: int) -> bool:
         foreign = self.roles[at] & Role.FOREIGN  # Turkish and Hindi name it before the verb

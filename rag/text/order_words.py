@@ -55,6 +55,11 @@ class Role:
     FOREIGN = 1 << 23  # in a table of another language than English
     ARTICLE = 1 << 24
     NAMES = 1 << 25  # says what something is like, or leaves it unsaid: "call", "omit"
+    FORMALITY = 1 << 29  # what a task asks to be in the reader's own answer: "unit"
+    PLACE = 1 << 31  # where or how that is written: "box"
+    HOLDS = 1 << 32  # with the answer and a place: "write"
+    EDITION = 1 << 33
+    NOUNS = TEXT | FORMALITY | PLACE | EDITION
     PRAISES = 1 << 28  # whoever is addressed: "clever"
     PRESSES = 1 << 27  # with "hear" only: "it is vital that readers hear"
     WHEN = 1 << 26  # before a question: "when asked"
@@ -105,6 +110,17 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     "copy prose snippet snippets caption captions paraphrase paraphrases",
     Role.NAMES: "call omit omitt label depict portray",
     Role.PRAISES: "o oh clever brilliant wise helpful kind mighty friendly beloved honest coding programming",
+    Role.FORMALITY: "unit units date name names number reference references working workings step steps calculation "
+    "calculations title author authors source sources page pages chapter section line signature initials formula "
+    "formulas equation equations diagram diagrams sketch graph graphs chart evidence reason reasons reasoning "
+    "explanation justification example examples definition proof assumption assumptions sentences quotation quotations "
+    "text",
+    Role.PLACE: "box boxes space spaces line lines grid margin sheet notebook booklet table column blank blanks gap "
+    "gaps field page paper places figures ink pencil sentences fraction percentage decimal form terms metres meters "
+    "centimetres grams kilograms litres seconds minutes hours degrees words",
+    Role.HOLDS: "write give state explain show present express provide put record",
+    Role.EDITION: "edition editions version versions draft drafts printing revision revisions release releases issue "
+    "issues",
     Role.CALL: "dear hey hi hello attention to for you as listen @ remember",
     Role.JOINS: "please also always now then just only simply kindly instead therefore never henceforth again "
     "exactly immediately first finally additionally furthermore not n't do could",

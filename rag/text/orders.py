@@ -94,7 +94,8 @@ def _is_strong(signs: OrderSigns) -> bool:
 
 def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
-    return bool(signs.drops_rules or (signs.drops and signs.speech) or (signs.verbs and signs.replies))
+    about_answer = signs.verbs and signs.replies and not signs.asks_formality
+    return bool(signs.drops_rules or (signs.drops and signs.speech) or about_answer)
 
 
 @lru_cache(maxsize=2048)
@@ -117,6 +118,7 @@ def _may_order(sentence: str) -> bool:
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
+        or (signs.verbs and signs.replies)
         or (reply and demands and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
     )
 
