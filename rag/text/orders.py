@@ -40,6 +40,7 @@ from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
+_INNER_STOP: Final = re.compile(r"[.!?](?P<tag>(?:</\w+>)*)\s+(?=[^\Wa-z\d]|[<*\"“])")  # behind "°C."
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
     r"[ \t]*(?P<sign>\#|//|--[ ])[^\n]*(?:\n[ \t]*(?P=sign)[^\n]*)+"
@@ -140,11 +141,9 @@ def orders(text: str) -> tuple[Order, ...]:
     sentence that names such a machine is suspicious if it has a verb of speech.
     """
     sentences = [_read(text, unit, *span) for unit in _units(text) for span in _sentences(text, unit)]
-    naming = [
-        one.start for one in sentences if one.unit.kind != "code" and signs_of(text[one.start : one.end]).machines
-    ]
-    found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
-    if {one.start for one in found}.issuperset(naming):
+    naming = [one for one in sentences if one.unit.kind != "code" and signs_of(text[one.start : one.end]).machines]
+    found = tuple(_found(text, sentences, naming[0].start if len(naming) == 1 else -1))
+    if all(any(one.start <= order.start < one.end for order in found) for one in naming):
         return found
     return tuple(
         one._replace(strong=one.strong and _overrides(signs_of(sentence)))
@@ -203,7 +202,7 @@ def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator
             if opens:
                 pressing = range(unit.block, unit.block + (2 if strong else 1))
             strong = strong or (unit.block in pressing and not opens)
-            begin, stop = (start, end) if strong or _is_code(unit) else _narrowed(text, start, end)
+            begin, stop = (start, end) if _is_code(unit) else _narrowed(text, start, end, strong=strong)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, words, strong=strong)
         elif start == stranger and signs.speaks:
@@ -228,10 +227,21 @@ def _comments(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
             yield Unit(start, end, text[start:end], "code", block=-10 - start)
 
 
-def _narrowed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without the sentences in lower case beside a weak order: "Name the model. askbook needs no key."."""
-    found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
-    return (found[0][0], found[-1][1]) if found else (start, end)
+def _narrowed(text: str, start: int, end: int, *, strong: bool) -> tuple[int, int]:
+    """Without the sentences beside it that the cut into sentences has left: before it, behind a closing tag, and in
+    lower case beside a weak one: "Name the model. askbook needs no key.".
+    """
+    if not strong:
+        found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
+        start, end = (found[0][0], found[-1][1]) if found else (start, end)
+    orders_so = is_order if strong else _may_order
+    for stop in _INNER_STOP.finditer(text, start, end):
+        before, behind = text[start : stop.end()], text[stop.end() : end]
+        if not _may_order(before) and orders_so(behind):
+            start = stop.end()
+        elif stop["tag"] and orders_so(before) and not _may_order(behind):
+            return start, stop.start("tag")
+    return start, end
 
 
 class _Reach:
