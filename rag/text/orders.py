@@ -55,7 +55,7 @@ _REMARK: Final = re.compile(  # what code says to people: a comment, a docstring
 _REMARK_SIGN: Final = re.compile(r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
 _OPENERS: Final = (":", "{", "[", "|", ">")  # of the value of a key
-_ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT  # "// State: off"
+_ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT
 
 
 class Order(NamedTuple):
@@ -140,7 +140,7 @@ def orders(text: str) -> tuple[Order, ...]:
     A book that speaks of machines that answer, outside its orders, may well address one. In any other book the one
     sentence that names such a machine is suspicious if it has a verb of speech.
     """
-    sentences = [_read(text, unit, *span) for unit in _units(text) for span in _sentences(text, unit)]
+    sentences = [one for unit in _units(text) for span in _sentences(text, unit) for one in _read(text, unit, *span)]
     naming = [one for one in sentences if one.unit.kind != "code" and signs_of(text[one.start : one.end]).machines]
     found = tuple(_found(text, sentences, naming[0].start if len(naming) == 1 else -1))
     if all(any(one.start <= order.start < one.end for order in found) for one in naming):
@@ -166,26 +166,41 @@ def _is_code(unit: Unit) -> bool:
     return unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
 
 
-def _read(text: str, unit: Unit, start: int, end: int) -> _Sentence:
+def _read(text: str, unit: Unit, start: int, end: int) -> Iterator[_Sentence]:
     words = text[start:end]
-    if _is_code(unit):
-        return _remark(text, unit, start, end) or _Sentence(unit, start, end, words, KEY.search(words) is not None)
-    return _Sentence(unit, start, end, f"## {words}" if unit.kind == "heading" and words[-1] == ":" else words)
+    if not _is_code(unit):
+        yield _Sentence(unit, start, end, f"## {words}" if unit.kind == "heading" and words[-1] == ":" else words)
+    elif found := list(_remarks(text, unit, start, end)):
+        yield from found
+    else:
+        for line in re.finditer(r"[^\n]+", words):
+            span = start + line.start(), start + line.end()
+            yield _Sentence(unit, *span, line[0], tells=KEY.search(line[0]) is not None)
 
 
-def _remark(text: str, unit: Unit, start: int, end: int) -> _Sentence | None:
-    """What a line of code tells whoever answers, in a comment or as a text.
+def _remarks(text: str, unit: Unit, start: int, end: int) -> Iterator[_Sentence]:
+    """What lines of code tell whoever answers, in a comment or as a text."""
+    for remark in _REMARK.finditer(text, start, end):
+        words = _REMARK_SIGN.sub(lambda sign: " " * len(sign[0]), remark[0])
+        for begin, stop in () if remark["quoted"] and not _may_address(words) else sentence_spans(words):
+            said = " ".join(words[begin:stop].strip("\"'").split())
+            if _tells(said):
+                opens = signs_of(said).calls and not signs_of(said).verbs  # "Attention, assistant. Pumps explode."
+                yield _Sentence(unit, remark.start() + begin, remark.end() if opens else remark.start() + stop, said)
+                if opens:
+                    break
 
-    A text in quotation marks is what a program says, unless it speaks to a machine that answers.
-    """
-    for remark in _REMARK.finditer(text[start:end]):
-        words = _REMARK_SIGN.sub("", remark[0].strip("\"'") if remark["quoted"] else remark[0])
-        silent = remark["quoted"] and not signs_of(words).machines
-        for span in () if silent else sentence_spans(words):
-            said = " ".join(words[slice(*span)].split())
-            if signs_of(said).present & _ANSWERING and _may_order(said):
-                return _Sentence(unit, start + remark.start(), start + remark.end(), said)
-    return None
+
+def _may_address(quoted: str) -> bool:
+    """Whether a text in quotation marks may speak to a machine that answers. Most are what a program says."""
+    return quoted.count(" ") > 2 and bool(signs_of(quoted).machines)
+
+
+def _tells(remark: str) -> bool:
+    """Whether a sentence of a comment is an order. "Parameters for the model" and "State: off" have no second sign."""
+    signs = signs_of(remark)
+    orders_so = signs.verbs or signs.calls or signs.replies or signs.speaks or signs.rules_machine_text
+    return is_order(remark) or (bool(signs.present & _ANSWERING and orders_so) and _may_order(remark))
 
 
 def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator[Order]:
