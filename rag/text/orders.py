@@ -20,6 +20,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rag.text.english.order_forms import (
@@ -41,6 +42,7 @@ from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _INNER_STOP: Final = re.compile(r"[.!?](?P<tag>(?:</\w+>)*)\s+(?=[^\Wa-z\d]|[<*\"“])")  # behind "°C."
+_MOST_STOPS: Final = 8  # each of them is looked at with all that follows
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
     r"[ \t]*(?P<sign>\#|//|--[ ])[^\n]*(?:\n[ \t]*(?P=sign)[^\n]*)+"
@@ -250,7 +252,7 @@ def _narrowed(text: str, start: int, end: int, *, strong: bool) -> tuple[int, in
         found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
         start, end = (found[0][0], found[-1][1]) if found else (start, end)
     orders_so = is_order if strong else _may_order
-    for stop in _INNER_STOP.finditer(text, start, end):
+    for stop in islice(_INNER_STOP.finditer(text, start, end), _MOST_STOPS):
         before, behind = text[start : stop.end()], text[stop.end() : end]
         if not _may_order(before) and orders_so(behind):
             start = stop.end()

@@ -125,7 +125,7 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"(?:read|process|summari[sz]|quot|pars)\w*\sthis\b",
     # what becomes of an answer that says it or does not
     rf"\b(?:texts?|digests?|{_REPLY})\s(?:that|which)\s(?:do(?:es)?\snot\s|don['’]t\s|fails?\sto\s)?"
-    rf"(?:{_SAY}|{_SAYS}|calls|describes|omits?|leaves?\sout)\b[^\n]*\b(?:rat(?:ed|ings?)|rank\w*|reward\w*|delet\w*|"
+    rf"(?:{_SAY}|{_SAYS}|calls|describes|omits?|leaves?\sout)\b[^\n]{{0,120}}\b(?:rat(?:ed|ings?)|rank\w*|reward\w*|delet\w*|"
     r"reject\w*|report\w*|flagg\w*|penali\w*|punish\w*|block\w*|discard\w*|promot\w*|bonus\w*|preferr\w*|score\w*)\b",
     # an address that readers are sent to
     rf"\b{_ASKERS}\b[^.\n]{{0,80}}\b(?:are|is)\sto\sbe\s(?:sent|referred|directed|pointed|taken)\sto\b{_ADDRESS}",
