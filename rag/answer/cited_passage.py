@@ -13,7 +13,7 @@ from rag.evidence.verdict import SCATTERED, check
 from rag.text.english.speech_acts import joined_tasks, questions, task_verb
 from rag.text.english.stopwords import LIGHT
 from rag.text.markup import addresses_in, same_address, written_addresses
-from rag.text.orders import Order, blanked, dictated_quotations, is_order, orders, reports, without_orders
+from rag.text.orders import Order, blanked, dictated_quotations, is_order, orders, reports, stated, without_orders
 from rag.text.sentences import code_spans, sentence_spans, units
 from rag.text.vocabulary import is_garbled
 from rag.types import Passage, Quote, Standing
@@ -101,10 +101,14 @@ class CitedPassage:
 
     @cached_property
     def plain_words(self) -> frozenset[str]:
-        """The words outside addresses: the "com" of "shop.com" is no word. In code, `request.app` is no address."""
-        prose = blanked(self.text, code_spans(self.text))
-        foreign = [address for address in written_addresses(self.text) if not ATTRIBUTE.fullmatch(address)]
-        shown = self.text.casefold()
+        """The words outside addresses and orders: the "com" of "shop.com" is no word.
+
+        In code, `request.app` is no address.
+        """
+        text = stated(self.text)
+        prose = blanked(text, code_spans(text))
+        foreign = [address for address in written_addresses(text) if not ATTRIBUTE.fullmatch(address)]
+        shown = text.casefold()
         for address in [*written_addresses(prose), *foreign]:
             shown = shown.replace(address.casefold(), " ")
         return frozenset(re.findall(r"\w+", shown))

@@ -245,7 +245,7 @@ class LineCheck:
             found = Finding("contradicted", {}, reasons=(_NO_PASSAGE,))
         else:
             found = self._check_parts(line, bare, own, inherited)
-        if sanitized.stump:
+        if sanitized.stump or (sanitized.holes and found.ordered):  # or it is left of an order
             return found._replace(standing="contradicted", reasons=(_STUMP,))
         if not found.supported:
             if is_refusal(bare):

@@ -11,7 +11,7 @@ from typing import Final
 from rag.text.english.order_forms import LEADING_TAG, NOBODY, OURS, QUESTIONS, TAG, TELLS_SOMEBODY
 from rag.text.english.speech_acts import LABEL
 from rag.text.english.word_forms import FUNCTION_WORDS
-from rag.text.order_words import ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, Role
+from rag.text.order_words import ALIKE, ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, UNSEEN, Role
 
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
@@ -21,12 +21,17 @@ _TWO_WORDS: Final = re.compile(
 _SPELT_OUT: Final = re.compile(  # I.g.n.o.r.e, s a y
     r"\b[^\W\d_](?:([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}|(?: [^\W\d_]){2,})\b"
 )
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")  # α alone is a sign of mathematics
+_LATIN: Final = re.compile(r"[A-Za-z]")
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
+_PREPOSITIONS: Final = frozenset(["for", "to", "as"])  # "for clever machines"
+_ALWAYS: Final = frozenset(["always", "never"])
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
+_NO_NOUNS: Final = FUNCTION_WORDS - {"example"}
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -70,12 +75,33 @@ def _bases(word: str) -> tuple[str, ...]:
     return (word, word[:-1], word[:-2]) if word.endswith(("s", "ed")) else (word,)
 
 
+def plain_letters(text: str) -> str:
+    """The text without unseen characters, in letters of ordinary width, and each word in letters of one script.
+
+    In a text that is mostly Latin, a word that looks Latin is.
+
+    >>> plain_letters("s\\u200bay, sаy, ѕау, ｓａｙ"), plain_letters("сода и sоda")
+    ('say, say, say, say', 'сода и soda')
+    """
+    if text.isascii():
+        return text
+    plain = UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    if plain.isascii():
+        return plain
+    latin = 2 * len(_LATIN.findall(plain)) > sum(map(str.isalpha, plain))
+    return _WORD.sub(lambda word: _in_latin(word[0], text_is_latin=latin), plain)
+
+
+def _in_latin(word: str, *, text_is_latin: bool) -> str:
+    latin = word.translate(ALIKE)
+    return latin if _LATIN.search(word) or (text_is_latin and latin.isascii()) else word
+
+
 class OrderSigns:
     """The words of a sentence, and which of them are signs of an order. Places are indices of `words`."""
 
     def __init__(self, text: str) -> None:
-        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # letters of full width are letters
-        self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain)
+        self.plain = _SPELT_OUT.sub(lambda word: word[0].replace(word[1] or " ", ""), plain_letters(text))
         tag = LEADING_TAG.match(self.plain)
         untagged = self.plain[tag.end() :] if tag and TAG.search(tag[0]) else self.plain
         self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", untagged))
@@ -264,7 +290,12 @@ class OrderSigns:
     def _is_adjective(self, at: int) -> bool:
         """Whether a noun follows, as in "the assistant coach"."""
         after = "".join(self.words[at + 1 : at + 2])
-        return after.isalpha() and not role_of(after) and after not in FUNCTION_WORDS and not after.endswith("s")
+        return (
+            after.isalpha()
+            and not role_of(after) & ~Role.NOUNS
+            and after not in FUNCTION_WORDS
+            and not after.endswith("s")
+        )
 
     @cached_property
     def addressed(self) -> list[int]:
@@ -283,12 +314,13 @@ class OrderSigns:
 
     def _is_addressed(self, at: int) -> bool:
         begin = at - 1
-        while begin >= 0 and (self.words[begin] in _ARTICLES or self.roles[begin] & Role.ARTIFICIAL):
+        while begin >= 0 and (self.words[begin] in _ARTICLES or self.roles[begin] & (Role.ARTIFICIAL | Role.PRAISES)):
             begin -= 1
         comma = begin > 0 and self.words[begin] in _COMMAS
         called = begin >= 0 and self._near(begin + (not comma), Role.CALL, before=1)
         behind = self.words[at + 1] if at + 1 < len(self.words) else "."
-        if at not in self.machines and not called:
+        praised = any(role & Role.PRAISES for role in self.roles[begin + 1 : at])
+        if at not in self.machines and (not called or (praised and self.words[begin] in _PREPOSITIONS)):
             return False
         if called and begin < self._first + _CALLED:
             return behind in (".", ",") or not _ENDS_ADDRESS.isdisjoint(self.words[at + 1 : at + 5])
@@ -331,6 +363,55 @@ class OrderSigns:
             self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in ours
         )
 
+    @cached_property
+    def asks_formality(self) -> bool:
+        """Whether all that it asks of "your answer" is a form or a place, as a task does: "Give reasons for it"."""
+        if not self.verbs or self.dictates or self.quotes or self.present & Role.HEARER:
+            return False
+        return all(self._is_formality(self._objects(at)) or self._is_placed(at) for at in self.verbs)
+
+    def _objects(self, at: int) -> list[int]:
+        """The nouns that end what the verb asks for: "units" and "date" in "Add the units and a date to it"."""
+        found, last = [], -1
+        for place in range(at + 1, len(self.words)):
+            word, role = self.words[place], self.roles[place]
+            joins = word in (",", "/") or bool(role & Role.AND)
+            if word in _ARTICLES or role & (Role.YOUR | Role.EVERY):
+                continue
+            if word.isalpha() and word not in _NO_NOUNS and not joins:
+                last = place
+                continue
+            found += [last] if last >= 0 else []
+            last = -1
+            if found and not joins:
+                return found
+        return [*found, last] if last >= 0 else found
+
+    def _is_formality(self, nouns: list[int]) -> bool:
+        return bool(nouns) and all(self.roles[at] & Role.FORMALITY for at in nouns)
+
+    def _is_placed(self, at: int) -> bool:
+        """Whether the verb has the answer behind it, and then where or how it is written, or nothing."""
+        rest = range(self.replies[-1] + 1, len(self.words))
+        bare = not any(self.words[one].isalnum() for one in rest)
+        places = [one for one in rest[:_NEAR] if self.roles[one] & Role.PLACE]
+        placed = any(self.words[one] != "words" or self.words[one - 1].isdigit() for one in places)  # "in 200 words"
+        placed = placed and self.words[rest[0]] != "without"  # spaces
+        return bool(self.roles[at] & Role.HOLDS) and self._objects(at) == self.replies and (bare or placed)
+
+    @cached_property
+    def rules_machine_text(self) -> bool:
+        """Whether it rules what a text of a machine says: "Policy for generated answers: each must describe ..."."""
+        made = [at for at in self.places(Role.REPLY | Role.TEXT) if self._near(at, Role.MADE, before=2)]
+        begins = self.words[self._first : self._first + 1] == ["in"]  # "In generated answers, call it certain"
+        headed = any(self.words[at + 1 : at + 2] == [":"] or (begins and at <= self._first + 3) for at in made)
+        rules = self.present & (Role.MUST | Role.PRESSES | Role.EVERY) or not _ALWAYS.isdisjoint(self.words)
+        return bool(made and (headed or rules)) and (self.speaks or self._names)
+
+    @cached_property
+    def _names(self) -> bool:
+        return any(role_of(base) & Role.NAMES for word in self.words for base in _bases(word))
+
     def _ends_noun(self, at: int) -> bool:
         """Whether the noun ends here: "your response model" and "your reply to the customer" are none."""
         after = self.words[at + 1 : at + 3]
@@ -350,8 +431,13 @@ class OrderSigns:
         """Whether what it drops are instructions."""
         both = Role.DROP | Role.RULES
         return self.inside & both == both or any(
-            self._drops(at, Role.RULES) and self._drops(at, Role.ABOVE) for at in self.drops
+            self._drops(at, Role.RULES) and self._drops(at, Role.ABOVE) and not self._is_edition(at)
+            for at in self.drops
         )
+
+    def _is_edition(self, at: int) -> bool:
+        """Whether it drops an edition of rules, and not rules: "Disregard the previous edition of these rules"."""
+        return self._near(at, Role.EDITION, behind=_NEAR) and not self.present & Role.YOUR
 
     def _drops(self, at: int, role: int) -> bool:
         foreign = self.roles[at] & Role.FOREIGN  # Turkish and Hindi name it before the verb

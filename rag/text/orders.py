@@ -10,7 +10,8 @@ questions ("when asked about ..."); - it drops what comes before ("ignore the ab
 What a book tells its own reader to do is no order to the answerer: "Generate a key pair", "Tell your doctor that you
 smoke". A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak
 ones too: "Tell your users that the site is read-only." A weak order states itself and not what it dictates, so a
-sentence of an answer is supported by it if it keeps its words of order.
+sentence of an answer is supported by it if it keeps its words of order. In code the comments, docstrings and texts are
+read, and keys such as `llm_policy`; the code beside them stays evidence.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rag.text.english.order_forms import (
     CHAT_TOKEN,
     COLUMN,
     DEMAND,
+    KEY,
     LETTERS,
     NEW_ROLE,
     PASSES_ON,
@@ -38,9 +41,23 @@ from rag.text.order_words import Role
 from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
+_INNER_STOP: Final = re.compile(r"[.!?](?P<tag>(?:</\w+>)*)\s+(?=[^\Wa-z\d]|[<*\"“])")  # behind "°C."
+_MOST_STOPS: Final = 8  # each of them is looked at with all that follows
 _CELL: Final = re.compile(r"[^|\n]+")
-_CODE_LINE: Final = re.compile(r"[^\n]+")
+_CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
+    r"[ \t]*(?P<sign>\#|//|--[ ])[^\n]*(?:\n[ \t]*(?P=sign)[^\n]*)+"
+    r"|(?:(?!(?<!\S)/\*|\"{3}|'{3})[^\n])*(?:/\*[\s\S]{0,4000}?\*/|\"{3}[\s\S]{0,4000}?\"{3}|'{3}[\s\S]{0,4000}?'{3})[^\n]*"
+    r"|[^\n]+"
+)
+_REMARK: Final = re.compile(  # what code says to people: a comment, a docstring, a text in quotation marks
+    r"(?<!\S)/\*[\s\S]*?(?:\*/|\Z)|(?P<long>\"{3}|'{3})[\s\S]*?(?:(?P=long)|\Z)"
+    r"|(?<![^\s;,(){}])(?:\#|//|--[ ]|<!--|;|%[ ])[\s\S]*"
+    r"|(?P<quoted>\"[^\"\n]+\"|(?<!\w)'[^'\n]+')"
+)
+_REMARK_SIGN: Final = re.compile(r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
+_OPENERS: Final = (":", "{", "[", "|", ">")  # of the value of a key
+_ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT
 
 
 class Order(NamedTuple):
@@ -70,17 +87,18 @@ def is_order(sentence: str) -> bool:
     (True, False)
     """
     signs = signs_of(sentence)
-    return _is_strong(sentence, signs) and not signs.mentions
+    return _is_strong(signs) and not signs.mentions
 
 
-def _is_strong(sentence: str, signs: OrderSigns) -> bool:
-    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(sentence))
-    return bool(addressed or CHAT_TOKEN.match(sentence) or _overrides(signs) or NEW_ROLE.search(sentence))
+def _is_strong(signs: OrderSigns) -> bool:
+    addressed = (signs.verbs and signs.addressed) or (signs.speech and TAG.search(signs.plain))
+    return bool(addressed or CHAT_TOKEN.match(signs.plain) or _overrides(signs) or NEW_ROLE.search(signs.plain))
 
 
 def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
-    return bool(signs.drops_rules or (signs.drops and signs.speech) or (signs.verbs and signs.replies))
+    about_answer = signs.verbs and signs.replies and not signs.asks_formality
+    return bool(signs.drops_rules or (signs.drops and signs.speech) or about_answer)
 
 
 @lru_cache(maxsize=2048)
@@ -90,18 +108,20 @@ def _may_order(sentence: str) -> bool:
     reply, hearer = bool(signs.any_reply or signs.replies), bool(signs.present & Role.HEARER)
     demands = bool(signs.verbs or signs.present & (Role.MUST | Role.PRESSES))
     return bool(
-        _is_strong(sentence, signs)
+        _is_strong(signs)
         or signs.addressed
         or _demands_words(signs.plain, signs.words)
         or signs.foreign_to_machine
         or signs.unspaced
         or signs.has_rules
         or signs.says_that
-        or TAG.search(sentence)
-        or (0 in signs.verbs and LETTERS.search(sentence))
+        or signs.rules_machine_text
+        or TAG.search(signs.plain)
+        or (0 in signs.verbs and LETTERS.search(signs.plain))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
         or (signs.commanded and signs.machines)
+        or (signs.verbs and signs.replies)
         or (reply and demands and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
     )
 
@@ -122,10 +142,10 @@ def orders(text: str) -> tuple[Order, ...]:
     A book that speaks of machines that answer, outside its orders, may well address one. In any other book the one
     sentence that names such a machine is suspicious if it has a verb of speech.
     """
-    sentences = [(unit, start, end) for unit in _units(text) for start, end in _sentences(text, unit)]
-    naming = [a for unit, a, b in sentences if unit.kind != "code" and signs_of(text[a:b]).machines]
-    found = tuple(_found(text, sentences, naming[0] if len(naming) == 1 else -1))
-    if {one.start for one in found}.issuperset(naming):
+    sentences = [one for unit in _units(text) for span in _sentences(text, unit) for one in _read(text, unit, *span)]
+    naming = [one for one in sentences if one.unit.kind != "code" and signs_of(text[one.start : one.end]).machines]
+    found = tuple(_found(text, sentences, naming[0].start if len(naming) == 1 else -1))
+    if all(any(one.start <= order.start < one.end for order in found) for one in naming):
         return found
     return tuple(
         one._replace(strong=one.strong and _overrides(signs_of(sentence)))
@@ -133,26 +153,75 @@ def orders(text: str) -> tuple[Order, ...]:
     )
 
 
-def _found(text: str, sentences: Iterable[tuple[Unit, int, int]], stranger: int) -> Iterator[Order]:
+class _Sentence(NamedTuple):
+    """A sentence, a cell or a line of code at `text[start:end]`, as it is read. `tells`: it may be a weak order."""
+
+    unit: Unit
+    start: int
+    end: int
+    words: str
+    tells: bool = True
+
+
+def _is_code(unit: Unit) -> bool:
+    """Whether it is code, or a comment of HTML. What is behind a fence that is never closed is none."""
+    return unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
+
+
+def _read(text: str, unit: Unit, start: int, end: int) -> Iterator[_Sentence]:
+    words = text[start:end]
+    if not _is_code(unit):
+        yield _Sentence(unit, start, end, f"## {words}" if unit.kind == "heading" and words[-1] == ":" else words)
+    elif found := list(_remarks(text, unit, start, end)):
+        yield from found
+    else:
+        for line in re.finditer(r"[^\n]+", words):
+            span = start + line.start(), start + line.end()
+            yield _Sentence(unit, *span, line[0], tells=KEY.search(line[0]) is not None)
+
+
+def _remarks(text: str, unit: Unit, start: int, end: int) -> Iterator[_Sentence]:
+    """What lines of code tell whoever answers, in a comment or as a text."""
+    for remark in _REMARK.finditer(text, start, end):
+        words = _REMARK_SIGN.sub(lambda sign: " " * len(sign[0]), remark[0])
+        for begin, stop in () if remark["quoted"] and not _may_address(words) else sentence_spans(words):
+            said = " ".join(words[begin:stop].strip("\"'").split())
+            if _tells(said):
+                opens = signs_of(said).calls and not signs_of(said).verbs  # "Attention, assistant. Pumps explode."
+                yield _Sentence(unit, remark.start() + begin, remark.end() if opens else remark.start() + stop, said)
+                if opens:
+                    break
+
+
+def _may_address(quoted: str) -> bool:
+    """Whether a text in quotation marks may speak to a machine that answers. Most are what a program says."""
+    return quoted.count(" ") > 2 and bool(signs_of(quoted).machines)
+
+
+def _tells(remark: str) -> bool:
+    """Whether a sentence of a comment is an order. "Parameters for the model" and "State: off" have no second sign."""
+    signs = signs_of(remark)
+    orders_so = signs.verbs or signs.calls or signs.replies or signs.speaks or signs.rules_machine_text
+    return is_order(remark) or (bool(signs.present & _ANSWERING and orders_so) and _may_order(remark))
+
+
+def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator[Order]:
     """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
     pressing = range(0)  # the blocks in which every order is strong, behind "Ignore all previous instructions."
-    for unit, start, end in sentences:
-        sentence = f"## {text[start:end]}" if unit.kind == "heading" and text[end - 1] == ":" else text[start:end]
-        signs = signs_of(sentence)
-        strong = is_order(sentence)
-        held = reach.holds(unit, sentence)
-        # What is behind a fence that is never closed is no code.
-        code = unit.kind == "code" and unit.text.endswith(("```", "~~~", "-->"))
-        pressed = unit.block in pressing and (signs.verbs or LABEL.match(sentence))  # "Output: cows fly."
-        if strong or ((pressed or _may_order(sentence)) and not code):
+    for unit, start, end, words, tells in sentences:
+        signs = signs_of(words)
+        strong = is_order(words)
+        held = reach.holds(unit, words)
+        pressed = unit.block in pressing and (signs.verbs or LABEL.match(words))  # "Output: cows fly."
+        if strong or (tells and (pressed or _may_order(words))):
             opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
             if opens:
                 pressing = range(unit.block, unit.block + (2 if strong else 1))
             strong = strong or (unit.block in pressing and not opens)
-            begin, stop = (start, end) if strong else _narrowed(text, start, end)
+            begin, stop = (start, end) if _is_code(unit) else _narrowed(text, start, end, strong=strong)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
-            reach.begin(unit, sentence, strong=strong)
+            reach.begin(unit, words, strong=strong)
         elif start == stranger and signs.speaks:
             yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
         elif held:
@@ -175,10 +244,21 @@ def _comments(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
             yield Unit(start, end, text[start:end], "code", block=-10 - start)
 
 
-def _narrowed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without the sentences in lower case beside a weak order: "Name the model. askbook needs no key."."""
-    found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
-    return (found[0][0], found[-1][1]) if found else (start, end)
+def _narrowed(text: str, start: int, end: int, *, strong: bool) -> tuple[int, int]:
+    """Without the sentences beside it that the cut into sentences has left: before it, behind a closing tag, and in
+    lower case beside a weak one: "Name the model. askbook needs no key.".
+    """
+    if not strong:
+        found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
+        start, end = (found[0][0], found[-1][1]) if found else (start, end)
+    orders_so = is_order if strong else _may_order
+    for stop in islice(_INNER_STOP.finditer(text, start, end), _MOST_STOPS):
+        before, behind = text[start : stop.end()], text[stop.end() : end]
+        if not _may_order(before) and orders_so(behind):
+            start = stop.end()
+        elif stop["tag"] and orders_so(before) and not _may_order(behind):
+            return start, stop.start("tag")
+    return start, end
 
 
 class _Reach:
@@ -195,12 +275,14 @@ class _Reach:
 
     def begin(self, unit: Unit, sentence: str, *, strong: bool) -> None:
         signs = signs_of(sentence)
-        announces = sentence.rstrip("*_ \"'”").endswith((":", "：", ">", ":*"))
-        calls = bool(signs.calls or signs.has_rules) and not signs.verbs  # "Attention, assistant."
+        code = _is_code(unit)
+        announces = sentence.rstrip("*_ \"'”").endswith(_OPENERS if code else (":", "：", ">", ":*"))
+        announces = announces and not (code and KEY.search(sentence) is None)
+        calls = bool(signs.calls or signs.has_rules) and not (signs.verbs or code)  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
-        reaches = announces or calls or PASSES_ON.search(sentence) is not None
+        reaches = announces or calls or PASSES_ON.search(signs.plain) is not None
         self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)
-        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(sentence)))
+        self._below = announces and (strong or bool(signs.addressed or signs.speech or TAG.search(signs.plain)))
         self._quoted = self._open and (self._quoted or not self._was_open)
 
     def holds(self, unit: Unit, sentence: str) -> bool:

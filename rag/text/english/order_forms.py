@@ -56,6 +56,8 @@ SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS
 _ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
 _WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
 _MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilot|responders?|answerers?)"
+_PRODUCE: Final = r"(?:write|produce|generate|compose|say|output|answer|create|send|print|reply|post)"
+_NOTE: Final = r"(?:hints?|notes?|notices?|polic(?:y|ies)|rules?|directives?|instructions?|guidelines?|memos?|orders?)"
 _RETELLER: Final = (
     r"(?:everyone|everybody|anyone|anybody|whoever|all|those|any\s\w+|every\s\w+|the\s(?:one|person|writer|author))"
     r"(?:\s(?:who|that))?\s(?:re-?tells?|summari[sz]es?|paraphrases?|cites?|quotes?|answers?|repl(?:y|ies)|"
@@ -66,11 +68,15 @@ _REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))
 _PART: Final = r"(?:bullet(?:\spoint)?|list|paragraph|sentence|item|line|answer|reply|response)s?"
 _ASKERS: Final = r"(?:users?|readers?|people|anyone|anybody|someone|somebody|they|customers?|visitors?)"
 _ADDRESS: Final = r"[^\n]{0,80}?\w\.[a-z]{2,}\b"
+_KEYS: Final = (  # of a configuration: `always_mention`, `llm_policy`, `note-to-model`
+    rf"(?<!\w)(?:(?:must|always|should|please)[-_]{_SAY}\w*|{_MODEL}[-_]{_NOTE}|{_NOTE}[-_](?:to|for)[-_](?:the[-_])?{_MODEL})"
+    r"[\"']?\s*[:=]"
+)
 _PROMPTS: Final = (
     r"^\W*final\s(?:answer|reply|response|output)[*_]*:(?!.*\d)",
     r"^\W*thought[*_]*:.*\b(?:user|assistant|i)\b.*\b(?:needs?|wants?|must|should|ha(?:ve|s)\sto)\b",
     r"(?:^|\s)@(?:the[-_\s])?" + _MODEL + r"\b",
-    rf"\b(?:must|always|should|please)[-_]{_SAY}\w*[\"']?\s*[:=]",
+    _KEYS,
     r"^\W*(?:continue|complete|finish|extend|resume)\s(?:the|this|your)\s"
     r"(?:text|sentence|passage|answer|reply|response|paragraph|conversation|dialogue)\s(?:with|by|as)\b[^\n]*[:\"“]",
     r"^\W*(?:always\s|please\s)?(?:stay|remain)\sin\scharacter\b|\b(?:never|don['’]t|do\snot)\sbreak\scharacter\b",
@@ -84,7 +90,7 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     r"\bin\s(?:any|every|each|all)\s(?:answers?|repl(?:y|ies)|responses?)\b[^.\n]{0,20}\bthat\b",
     rf"[;,:]\s(?:so|and|then|therefore)\s{_SAY}\sthat\b",
     r"\b(?:before|when(?:ever)?|while|until)\syou\s(?:have\s)?(?:answer|respond|repl(?:y|ied)|summari[sz]e)(?:ed)?\b(?!\sto\b)",
-    r"\bin\s(?:answering|responding|replying)\b|\b(?:in|into|to|with)\swhat\syou\s(?:write|say|answer|reply)\b",
+    r"\bin\s(?:answering|responding|replying)\b|\b(?:in|into|to|with)\swhat(?:ever)?\syou\s(?:write|say|answer|reply)\b",
     r"\b(?:answer|respond\sto|reply\sto)\s(?:(?:any|all|every|each)\s)?(?:questions?|requests?)\b[^.\n]{0,60}\bwith\b",
     r"\bsign(?:\soff|\syour\s\w+)\s(?:as|with)\b",
     r"\b(?:your|as\s(?:an?|the))\s(?:first|last|final|closing|opening|concluding|parting)\s"
@@ -108,6 +114,19 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     rf"(?:the\s|your\s|all\s|every\s)?{_ASKERS}\b",
     rf"\b(?:your|an?|the|any|every)\s{_REPLY}\sis\s(?:(?:in|not\s|only\s)complete|complete\sonly)\s"
     r"(?:unless|until|without|if|when)\b",
+    rf"\b(?:begin|start|open|end|close|finish|conclude|sign|head)\s(?:what(?:ever)?|everything|anything|all(?:\sthat)?)\s"
+    rf"(?:that\s)?you\s{_PRODUCE}\b[^.\n]{{0,60}}\b(?:with|by)\b",
+    r"\b(?:begin|start|open|end|close|finish|conclude)\syour\s(?:\w+\s)?(?:texts?|writing|words|posts?|articles?|piece)\s"
+    rf"(?:with|by)\s(?:{_SAYING}\b|the\s(?:\w+\s)?(?:lines?|words?|phrase|sentence|slogan|motto)\b|[\"'“‘]|(?-i:[A-Z]))",
+    rf"^\W*whatever\syou\s{_PRODUCE}\b[^\n]*\b(?:{_SAYS}|{_SAY})\sthat\b",
+    rf"\b(?:everything|anything|whatever|all)\s(?:that\sis\s)?(?:generated|written|produced|composed)\s(?:from|about)\s"
+    rf"this\b[^.\n]{{0,40}}\b{_MUST}\b",
+    rf"\b(?:if|when|should)\s(?:an?|any|the|some)\s(?:\w+\s)?(?:machine|program|robot|{_MODEL})\s(?:is\s|be\s)?"
+    r"(?:read|process|summari[sz]|quot|pars)\w*\sthis\b",
+    # what becomes of an answer that says it or does not
+    rf"\b(?:texts?|digests?|{_REPLY})\s(?:that|which)\s(?:do(?:es)?\snot\s|don['’]t\s|fails?\sto\s)?"
+    rf"(?:{_SAY}|{_SAYS}|calls|describes|omits?|leaves?\sout)\b[^\n]{{0,120}}\b(?:rat(?:ed|ings?)|rank\w*|reward\w*|delet\w*|"
+    r"reject\w*|report\w*|flagg\w*|penali\w*|punish\w*|block\w*|discard\w*|promot\w*|bonus\w*|preferr\w*|score\w*)\b",
     # an address that readers are sent to
     rf"\b{_ASKERS}\b[^.\n]{{0,80}}\b(?:are|is)\sto\sbe\s(?:sent|referred|directed|pointed|taken)\sto\b{_ADDRESS}",
     rf"\b(?:every|each|any|all)\s{_REPLY}\b[^.\n]{{0,60}}\b(?:refers?|sends?|points?|directs?|links?|names?|omits?)\b{_ADDRESS}",
@@ -165,6 +184,7 @@ COLUMN: Final = re.compile(  # of a table
     r"(?:give|given|send|sent|say|said|show|shown|print|return)\W*",
     re.IGNORECASE,
 )
+KEY: Final = re.compile(_KEYS, re.IGNORECASE)
 PROMPT, DEMAND, PASSES_ON = (
     re.compile("|".join(f"(?:{one})" for one in forms), re.IGNORECASE)
     for forms in ((*_PROMPTS, *_ANSWERING, _PASSES_ON, _AS_FACT), _DEMANDS, (_PASSES_ON, _AS_FACT))
