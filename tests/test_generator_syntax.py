@@ -191,6 +191,10 @@ def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
             "`/a`\n\nGives *all*; see b.\n\n- query n: how many",
         ),
         (":class:`~a.b.C`, :strange:`text`, :func:`f`, ``x*y`` and \\*", "`C`, text, `f()`, `x*y` and *"),
+        (
+            ":file:`~/.config/a/b.conf`, :samp:`cp <a> {b}`, :command:`!!`, :py:class:`~a.b.C`, :confval:`http/port`",
+            "`~/.config/a/b.conf`, `cp <a> {b}`, `!!`, `C`, `http/port`",
+        ),
         (".. versionadded:: 2.0 New.", "Added in version 2.0: New."),
         ("A [#n]_.\n\n.. [#n] Note.", "A  (Note.)."),
         ("term\n   Means this.", "- **term**: Means this."),
