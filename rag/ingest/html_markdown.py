@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import pictured
 from rag.ingest.fences import fenced
+from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
@@ -104,6 +105,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         _mark_heading(heading, anchors=anchors)
     for footer in _FOOTERS.inside(element):
         footer.decompose()
+    _unquote(element)
     _flatten(element)
     _number_items(element)
     _note_lone_images(element)
@@ -117,10 +119,11 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
 
 
 def settle(element: Tag) -> None:
-    """Change the formulas, notes and tables in an element, so that Markdown, or trafilatura, loses nothing of them."""
+    """Change formulas, notes, definitions and tables in an element: Markdown or trafilatura would lose some of them."""
     for formula in _FORMULAS.inside(element):
         _typeset(formula)
     place_notes(element)
+    place_definitions(element)
     make_plain(element)
 
 
@@ -202,6 +205,18 @@ def _typeset(formula: Tag) -> None:
         with suppress(RecursionError):
             formula.insert_before(linear(formula) or " ")
             formula.decompose()
+
+
+def _unquote(element: Tag) -> None:
+    """Make plain blocks of the quotes that only set code, tables and lists in."""
+    from bs4.element import NavigableString
+
+    for quote in element.find_all("blockquote"):
+        inner = [one for one in quote.find_all(True, recursive=False) if one.name != "br"]
+        alone = not any(type(one) is NavigableString and one.strip() for one in quote.children)
+        only_lists = bool(inner) and all(one.name in ("ul", "ol") for one in inner)
+        if any(one.name in ("table", "pre", "dl") for one in inner) or (alone and only_lists):
+            quote.name = "div"
 
 
 def _flatten(element: Tag) -> None:
