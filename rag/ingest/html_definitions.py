@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -69,15 +69,8 @@ def _is_level(element: Tag, levels: dict[int, int]) -> bool:
 
 
 def _entries(listing: Tag) -> Iterator[_Entry]:
-    """The entries of a list, which may stand in boxes. Words outside of them are a description too."""
-    from bs4.element import Tag
-
     entry = _Entry()
-    for child in _children(listing):
-        part = child
-        if not isinstance(child, Tag):
-            part = Tag(name="dd")
-            part.string = str(child)
+    for part in _parts(listing.contents):
         if entry.bodies and (part.name == "dt" or not entry.terms):
             yield entry
             entry = _Entry()
@@ -86,12 +79,17 @@ def _entries(listing: Tag) -> Iterator[_Entry]:
         yield entry
 
 
-def _children(listing: Tag) -> Iterator[PageElement]:
-    for child in listing.contents:
-        if getattr(child, "name", None) == "div":
-            yield from filter(_has_words, child.contents)  # type: ignore[attr-defined]  # it has a name
-        elif getattr(child, "name", None) or _has_words(child):
-            yield child
+def _parts(children: Iterable[PageElement]) -> Iterator[Tag]:
+    """The terms and descriptions of a list, which may stand in boxes. Words outside of them are a description too."""
+    from bs4.element import Tag
+
+    for child in children:
+        if isinstance(child, Tag):
+            yield from _parts(child.contents) if child.name == "div" else (child,)
+        elif _has_words(child):
+            described = Tag(name="dd")
+            described.string = str(child)
+            yield described
 
 
 def _id(term: Tag) -> str:
