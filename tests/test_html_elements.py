@@ -67,6 +67,10 @@ SIGNS = (
     ("[brackets](x) are no link, one * is no markup*", r"\[brackets](x) are no link, one * is no markup*"),
     ("<code>a*b*c</code> is <em>a_b</em>, <a href='u.html'>string[]</a>", "`a*b*c` is *a_b*, [string[]](u.html)"),
     ("<img alt='the *best* one'> of <b>*</b>", r"the \*best\* one of **\***"),
+    (
+        "<b>inet:</b><i>host</i><b>:</b><i>port</i>, <i>queue</i><b>_</b><i>id</i>, <b>Note: </b><i>a</i><br><b>$</b>x",
+        "**inet:host:port**, **queue_id**, **Note:** *a*\\\n$x",
+    ),
     (r"a path C:\*\_ as before", r"a path C:\*\_ as before"),
     ("<dl><dt><h2>Why</h2></dt><dd>So.</dd><dt>How</dt></dl>", "## Why {#}\n\nSo.\n\nHow"),
 )

@@ -179,6 +179,8 @@ def _shown(term: Tag) -> Tag:
         text.replace_with(re.sub(r"\s+", " ", text))
     _trim(term)
     term.name = "code" if "sig" in class_names(term) else "span" if term.find(_MARKED) is not None else "b"
+    for italic in term.find_all(["i", "em"]) if term.name == "b" else ():
+        italic.unwrap()
     return term
 
 

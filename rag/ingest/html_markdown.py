@@ -14,6 +14,7 @@ from rag.ingest.dialects import pictured
 from rag.ingest.fences import fenced
 from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
+from rag.ingest.html_emphasis import join_emphasis
 from rag.ingest.html_manpages import place_man_pages
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
@@ -125,6 +126,7 @@ def settle(element: Tag) -> None:
         _typeset(formula)
     place_notes(element)
     place_man_pages(element)
+    join_emphasis(element)
     place_definitions(element)
     make_plain(element)
 
