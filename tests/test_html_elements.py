@@ -71,6 +71,7 @@ SIGNS = (
         "<b>inet:</b><i>host</i><b>:</b><i>port</i>, <i>queue</i><b>_</b><i>id</i>, <b>Note: </b><i>a</i><br><b>$</b>x",
         "**inet:host:port**, **queue_id**, **Note:** *a*\\\n$x",
     ),
+    ("in /usr/include/*/*.h, and src/*/*.c.", "in `/usr/include/*/*.h`, and `src/*/*.c`."),
     (r"a path C:\*\_ as before", r"a path C:\*\_ as before"),
     ("<dl><dt><h2>Why</h2></dt><dd>So.</dd><dt>How</dt></dl>", "## Why {#}\n\nSo.\n\nHow"),
 )
