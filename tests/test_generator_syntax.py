@@ -195,6 +195,8 @@ def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
             ":file:`~/.config/a/b.conf`, :samp:`cp <a> {b}`, :command:`!!`, :py:class:`~a.b.C`, :confval:`http/port`",
             "`~/.config/a/b.conf`, `cp <a> {b}`, `!!`, `C`, `http/port`",
         ),
+        ('.. digraph:: x\n\n   "A\\nb" -> C\n\n.. graphviz::\n   :caption: An *x*\n\n   digraph { a -> b }', "An *x*"),
+        (".. blockdiag::\n   :alt: A to b\n\n   blockdiag { A -> B; }\n\nB", "Image: A to b\n\nB"),
         (".. versionadded:: 2.0 New.", "Added in version 2.0: New."),
         ("A [#n]_.\n\n.. [#n] Note.", "A  (Note.)."),
         ("term\n   Means this.", "- **term**: Means this."),

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from rag.ingest.code_lines import is_code
-from rag.ingest.dialects import titled
+from rag.ingest.dialects import pictured, titled
 from rag.ingest.fences import language_of
 from rag.ingest.includes import line_span
 
@@ -43,10 +43,14 @@ _CODE: Final = _names(
 _NOTHING: Final = _names(
     """
     toctree contents tableofcontents highlight currentmodule default-domain default-role index tabularcolumns sectnum
-    autosummary raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg acks
+    autosummary raw meta role testsetup testcleanup rst-class cssclass only-html plot image-sg acks
     include-html title ifconfig bibliography minigallery program module command-output program-output
     image figure-md towncrier-draft-entries
     """
+)
+# Drawn by a program: a reader sees a picture and its caption.
+_DIAGRAMS: Final = _names(
+    "graphviz digraph graph inheritance-diagram mermaid uml plantuml blockdiag seqdiag actdiag nwdiag packetdiag"
 )
 _VERSION_NOTES: Final = {
     "versionadded": "Added in version",
@@ -274,6 +278,9 @@ def directive_parts(
     last = name.rpartition(":")[2]
     if last in _NOTHING:
         return []
+    if last in _DIAGRAMS:
+        shown = options.get("caption") or pictured(options.get("alt", ""))
+        return [DirectivePart("line", shown)] if shown else []
     if last in _CODE:
         language = {"doctest": "python", "math": "math"}.get(last, words)  # the argument of doctest names a group
         return _code("\n".join(content), language)
