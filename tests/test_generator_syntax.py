@@ -64,6 +64,13 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'
 
 
+def test_mkdocs_puts_in_a_file_that_its_configuration_names_for_snippets(tmp_path: Path) -> None:
+    config = "markdown_extensions:\n  - pymdownx.snippets:\n      base_path: [snippets, legal/LICENSE.md]"
+    book = {"mkdocs.yml": config, "docs/a.md": '--8<-- "LICENSE.md"', "legal/LICENSE.md": "You may."}
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == "You may."
+
+
 def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path) -> None:
     body = 'A:\n\n```py hl_lines="1"\n{!> docs/one.py [ln:1-2] !}\n```\n\nB:\n\n```py\n{! docs/gone.py !}\n```\n\n# C'
     book = {"mkdocs.yml": "site_name: a", "docs/page.md": body, "docs/one.py": "x = 1\ny = 2\nz = 3\n"}

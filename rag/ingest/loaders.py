@@ -105,6 +105,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         passed_over=others,
         title=rules.site_title(),
         refused=rules.refused,
+        above=rules.above,
     )
 
 

@@ -46,6 +46,7 @@ class Sphinx(Generator):
     """One `.html` file for each source, labels that reach through the whole book, and ids of docutils."""
 
     name = "sphinx"
+    tells_missing = True
     configurations = ("conf.py", "source/conf.py")
     title_options = (("html_title",), ("project",))
     sign = ("a toctree", re.compile(r"^\.\. toctree::|^(?:`{3,}|:{3,})\{toctree\}", re.MULTILINE))
