@@ -349,6 +349,21 @@ def test_roles_of_extlinks_are_links_with_their_words(suffix: str, tmp_path: Pat
     assert "`" not in document.text
 
 
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("a.rst", "Fixed in :issue:`12`."),
+        ("a.md", "Fixed in [#12](https://i.org/12)."),
+        ("a.html", "<body><p>Fixed in <a href='https://i.org/12'>#12</a>.</p></body>"),
+    ],
+)
+def test_the_number_of_an_issue_is_not_written_like_a_citation(name: str, body: str, tmp_path: Path) -> None:
+    conf = "project = 'x'\nextlinks = {'issue': ('https://i.org/%s', '#%s')}"
+    book = {name: body} | ({"conf.py": conf} if name == "a.rst" else {})
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == r"Fixed in [\#12](https://i.org/12)."
+
+
 def test_doctests_and_notes_of_myst_are_read_as_the_site_shows_them(tmp_path: Path) -> None:
     body = "```{doctest} group\n>>> f()\n<F at 1>\n```\n\n:::{versionadded} 2.0 Take a `dict`.\n:::\n"
     expected = "```python\n>>> f()\n<F at 1>\n```\n\nAdded in version 2.0: Take a `dict`."

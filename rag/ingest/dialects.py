@@ -15,6 +15,7 @@ _ALERT: Final = re.compile(
 )
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 _ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
+_NUMBER: Final = re.compile(r"\A#(?=\d+\Z)")
 _OWN_ID: Final = re.compile(r"(?<![\w=\"'])#([^\s{}#=\"']+)|\bid=[\"']?([^\s\"'{}]+)")
 
 _HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
@@ -34,6 +35,11 @@ def pictured(alt: str) -> str:
 def titled(title: str) -> str:
     """A title as a line that leads in what follows."""
     return title if title[-1:] in ".!?:" else f"{title}:"
+
+
+def linked(words: str) -> str:
+    """The words of a link. The number of an issue gets a backslash, since `[#12]` looks like a citation of one."""
+    return _NUMBER.sub(r"\\\g<0>", words)
 
 
 def own_id(attributes: str) -> str:
