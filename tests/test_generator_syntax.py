@@ -292,6 +292,23 @@ def test_links_of_myst_name_labels_and_pages_anywhere_in_the_book(tmp_path: Path
     assert "and <https://p.org> say." in text
 
 
+def test_a_folder_of_sphinx_is_called_as_its_start_page_or_the_caption_of_its_list(tmp_path: Path) -> None:
+    index = (
+        "Book\n====\n\n.. toctree::\n   :caption: Bundled *extensions*\n\n   ext/file\n   HTTP <ext/http>\n\n"
+        ".. toctree::\n\n   api/index\n   mixed/one\n\nText.\n\n.. toctree::\n   :caption: More\n\n   mixed/two\n"
+    )
+    book = {"conf.py": "project = 'x'", "index.rst": index, "api/index.rst": "API reference\n=============\n"}
+    book |= {"api/core.rst": "core --- Core API\n=================\n\nOne --- two, ``a --- b``, a--b."}
+    book |= {f"{name}.rst": "Title\n=====\n" for name in ("ext/file", "ext/http", "mixed/one", "mixed/two")}
+    found = pages(tmp_path, book)
+    above = {path: page.breadcrumb for path, page in found.items()}
+    assert above["ext/http.rst"] == ("Bundled extensions",)
+    assert above["api/core.rst"] == ("API reference",)
+    assert above["mixed/one.rst"] == ("Mixed",)
+    assert found["api/core.rst"].title == "core — Core API"
+    assert found["api/core.rst"].text.endswith("One — two, `a --- b`, a--b.")
+
+
 def test_a_directive_of_sphinx_that_only_marks_a_place_is_not_shown(tmp_path: Path) -> None:
     body = "A\n=\n\n.. setting:: LIMIT\n\nWords.\n\n.. option:: --all\n\n.. py:function:: f(x)\n\n.. click:: a:b\n\n"
     body += ".. towncrier-draft-entries::\n\n   main\n"
