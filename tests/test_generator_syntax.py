@@ -54,6 +54,14 @@ def test_mkdocs(body: str, expected: str, tmp_path: Path) -> None:
     assert text(tmp_path, "mkdocs", body) == expected
 
 
+def test_symbols_keys_and_bars_of_mkdocs_are_read_as_the_site_shows_them(tmp_path: Path) -> None:
+    names = ("keys", "progressbar", "smartsymbols", "attr_list")
+    config = "markdown_extensions: [" + ", ".join(f"pymdownx.{name}" for name in names) + "]"
+    body = '++cmd+"&Uuml;"++, ++ctrl+page-up++ (c), `(c)`\n\n[=8% "Few"]{: .thin}\n\n[=5%]\n\n/// collapse-code\nx\n///'
+    (document,) = load_source(written(tmp_path, {"mkdocs.yml": config, "docs/a.md": body})).documents
+    assert document.text == "Cmd+Ü, Ctrl+Page Up ©, `(c)`\n\nFew\n\n5%\n\nx"
+
+
 def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     files = {"docs_src/a.py": "# --8<-- [start:one]\nx = 1\n# --8<-- [end:one]\ny = 2\n", "secret.txt": "secret"}
     body = '--8<-- "docs_src/a.py:one"\n\n{* docs_src/a.py ln[4] *}\n\n--8<-- "../secret.txt"\n\n;--8<-- "x"'
