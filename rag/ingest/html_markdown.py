@@ -117,7 +117,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         raise ValueError("it is nested too deeply; take some of its levels apart") from None
     if len(text) > LONGEST:
         raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
-    return re.sub(r"\n{3,}", "\n\n", unmarked(unicode_text(text))).strip("\n")
+    return re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", unmarked(unicode_text(text))).strip()
 
 
 def settle(element: Tag) -> None:
@@ -295,6 +295,11 @@ def _converter() -> Any:
         def escape(self, text: str, parent_tags: set[str]) -> str:
             return marked(text)
 
+        def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
+            text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # its stub lacks it
+            is_line = getattr(el.previous_sibling, "name", None) == "br" and "_noformat" not in (parent_tags or ())
+            return text.lstrip() if is_line else text
+
         def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
             words = " ".join(text.split())
             if not words or "_inline" in parent_tags:
@@ -327,4 +332,6 @@ def _converter() -> Any:
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return _link(el, text, is_plain="_noformat" in parent_tags)
 
-    return Converter(bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx")
+    return Converter(
+        bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx", wrap=True, wrap_width=None
+    )
