@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
@@ -35,6 +36,7 @@ _ADVICE: Final = (
     f"({install_command('multilingual')}) finds more."
 )
 _ALIKE: Final = 5  # failures for the same reason that are told one by one
+_WHICH: Final = ("which is", "which are")
 _KINDS: Final = 8  # kinds of files that are named
 
 
@@ -138,10 +140,24 @@ def _say_failures(failures: Sequence[Any]) -> None:
             say(in_line(f"and {len(sources) - len(shown)} more files for the same reason"))
 
 
-def _left_out(names: Sequence[str]) -> str:
-    """Why files that a page includes are missing in it."""
-    named = ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
-    return f"it includes {named}, missing, outside the source, hidden or not a text; that part is left out"
+def _left_out(reasons: Mapping[str, str]) -> str:
+    """Why files that a page includes are missing in it: `it includes a.rs, which is missing; that part is left out`."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    told = [f"{_named(names)}, {_WHICH[len(names) > 1]} {reason}" for reason, names in by_reason.items()]
+    return f"it includes {', and '.join(told)}; that part is left out"
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
+
+
+def _hint_above(source: Any) -> str:
+    """How the files are read that the pages of a source include from a folder above it."""
+    inner = PurePosixPath(source.source).relative_to(source.above)
+    command = shlex.join(["ingest", source.above, "--include", f"{inner}/**"])
+    return f"To read included files that are outside too, name the folder above: {program()} {command}"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:
@@ -171,10 +187,14 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     _say_failures(report.failures)
     for source in report.sources:
         _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
+        if source.above:
+            say(in_line(_hint_above(source)))
         print(in_line(f"{source.source}: read {by_rules(source.generator)} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
     print(f"Pages: {_changes(documents, dry_run=dry_run)}.")
+    if report.without_text:
+        print(in_line(f"Without text: {_named(report.without_text)}."))
     has = "would have" if dry_run else "has"
     size = counted(chunks.total, "passage")
     print(
@@ -189,7 +209,7 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
 _DOING: Final = {
     "load": ("Reading", "source"),
     "chunk": ("Reading", "page"),
-    "embed": ("Indexing", "passage"),
+    "embed": ("Indexing", "new text"),
     "write": ("Writing", "passage"),
     "verify": ("Checking", "passage"),
 }

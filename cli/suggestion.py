@@ -12,6 +12,7 @@ from typing import Final
 from rag.book import Chunk
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.files import write_private
+from rag.text.english.heading_words import NO_VERBS
 from rag.text.english.phrases import LEANING
 
 FILE: Final = "suggestions.json"
@@ -22,7 +23,7 @@ PROSE: Final = 200  # characters of a chunk that are enough for it
 TRIED: Final = 6  # questions that are asked; each takes about a third of a second
 PASSAGES: Final = 12
 THRESHOLD: Final = 0.2
-_HOW_TO: Final = re.compile(r"how to (?=\w)", re.IGNORECASE)
+_HOW_TO: Final = re.compile(r"how to (?=(?P<verb>\w+))", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words, without code and markup
 
 
@@ -115,10 +116,16 @@ def _candidates(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
             yield question, chunk
 
 
+def _lacks_verb(heading: str) -> bool:
+    """Whether a heading such as "How to for Debian" makes no question."""
+    found = _HOW_TO.match(heading)
+    return found is not None and found["verb"].lower() in NO_VERBS
+
+
 def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
     """Questions and the chunks below them: of headings that ask, of "How to" headings, then of other short ones."""
     named = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
-    plain = [chunk for chunk in named if not LEANING.search(chunk.heading)]
+    plain = [chunk for chunk in named if not LEANING.search(chunk.heading) and not _lacks_verb(chunk.heading)]
     asking = [chunk for chunk in plain if chunk.heading.endswith("?")]
     showing = [chunk for chunk in plain if _HOW_TO.match(chunk.heading)]
     short = [chunk for chunk in plain if 2 <= len(chunk.heading.split()) <= 5]

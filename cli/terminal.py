@@ -24,6 +24,7 @@ from rag.text.counting import counted
 from rag.text.markup import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
+_NEWS: Final = 0.25  # of a step that is done since the last line is worth one, even if the same time is left
 _UNWRAPPED: Final = 10_000  # columns of a pipe
 _FILLING: Final = re.compile(r"[ \t]+(?=\n)")
 _PATH: Final = 200  # characters of a path in a message
@@ -234,6 +235,7 @@ class ProgressLines:
         self._every = every
         self._step: tuple[str, str] | None = None
         self._begun = self._said = time.monotonic()
+        self._last = ("", 0)  # the time that was left by the last line, and how much was done
         self._guard = threading.Lock()
 
     def show(self, doing: str, noun: str, done: int, total: int, *, announced: bool = False, instead: str = "") -> None:
@@ -246,9 +248,11 @@ class ProgressLines:
                     self._said = moment
                     say(f"{doing}: {counted(total, noun)}.")
             elif moment - self._said >= self._every and total:
-                self._said = moment
                 left = (moment - self._begun) / done * (total - done) if 0 < done < total else 0.0
                 time_left = f", {duration(left)} left" if left else ""
+                if not instead and time_left == self._last[0] and done - self._last[1] < _NEWS * total:
+                    return
+                self._said, self._last = moment, (time_left, done)
                 say(instead or f"{doing}: {done:,} of {counted(total, noun)}{time_left}.")
 
     def note(self, text: str) -> None:

@@ -170,6 +170,7 @@ def test_where_code_goes_on_in_another_text_a_mark_says_so(sign: str) -> None:
     first, *_, last = [text for text in found if "call" in text]
     assert f"```py\n{sign}call_number_0()" in first
     assert first.endswith(f"\n{sign}{OMISSION}\n{sign}```")
+    sign = sign.lstrip(" ")  # a passage that begins inside a list is moved back
     assert last.strip("> ").startswith(f"```py\n{sign}{OMISSION}\n{sign}call")
     assert last.count(OMISSION) == 1
     whole = chunks_of(f"```py\n{code}\n```", max_tokens=2000)
@@ -296,3 +297,15 @@ def test_a_heading_of_any_length_is_stored_once_in_a_size_that_people_write() ->
     assert [one.text for one in found] == ["One.", "Two.", "Three."]
     assert all(len(one.heading) + len(one.title) <= 600 for one in found)
     assert len({one.id for one in found}) == 3
+
+
+def test_a_passage_that_begins_inside_a_list_is_no_code() -> None:
+    words = "Some words that fill a passage of the book. " * 4
+    text = (
+        f"1. A\n   - b\n\n     {words}\n\n     - {words}\n\n     ```\n     if x:\n         y\n     ```\n\n2. C\n   - d"
+    )
+    found = [one.text for one in chunks_of(text, max_tokens=48)]
+    assert not any(one.startswith(" ") for one in found)
+    assert any("```\nif x:\n    y\n```" in one for one in found)
+    assert "2. C\n   - d" in found[-1]
+    assert [one.text for one in chunks_of("A:\n\n        x = 1\n")] == ["A:\n\n        x = 1"]

@@ -249,6 +249,7 @@ def test_a_book_is_read_once_and_then_only_what_has_changed(tmp_path: Path, tiny
     first = run("ingest", "pages", "--base-url", "https://book.example", "--json")
     assert set(first.data) == {
         "collection", "embedding_model", "documents", "chunks", "embedded", "tokens", "seconds", "failures", "sources",
+            "without_text",
     }  # fmt: skip
     assert set(first.data["documents"]) == {"added", "changed", "unchanged", "deleted", "failed"}
     assert set(first.data["chunks"]) == {"added", "deleted", "unchanged", "total"}
@@ -318,5 +319,23 @@ def test_a_file_from_outside_that_a_page_includes_is_told_in_one_line(tmp_path: 
     (tmp_path / "README.rst").write_text("Read me")
     done = run("ingest", "book", "--dry-run")
     assert done.code == 0
-    told = "/a.rst: it includes ../README.rst, missing, outside the source, hidden or not a text; that part is left out"
+    told = "/a.rst: it includes ../README.rst, which is outside the source; that part is left out"
     assert [line for line in done.err.splitlines() if line.endswith(told)]
+    hint = "To read included files that are outside too, name the folder above: "
+    assert hint in done.err
+    assert f"ingest {tmp_path} --include 'book/**'" in done.err
+
+
+def test_the_reason_for_which_an_included_file_is_left_out_and_pages_without_text_are_told(tmp_path: Path) -> None:
+    run = CommandLine(tmp_path)
+    (tmp_path / "mkdocs.yml").write_text("docs_dir: docs")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text('A.\n\n--8<-- "b.png"\n--8<-- "../.env"\n')
+    (docs / "b.md").write_text('--8<-- "LICENSE.md"')
+    (docs / "b.png").write_bytes(b"\x00")
+    (tmp_path / ".env").write_text("KEY=1")
+    done = run("ingest", ".", "--dry-run")
+    assert "docs/a.md: it includes ../.env, which is hidden, and b.png, which is not a text; that" in done.err
+    assert "docs/b.md: it includes LICENSE.md, which is missing; that part is left out" in done.err
+    assert f"Without text: {tmp_path}/docs/b.md." in done.out

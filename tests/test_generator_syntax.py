@@ -54,6 +54,14 @@ def test_mkdocs(body: str, expected: str, tmp_path: Path) -> None:
     assert text(tmp_path, "mkdocs", body) == expected
 
 
+def test_symbols_keys_and_bars_of_mkdocs_are_read_as_the_site_shows_them(tmp_path: Path) -> None:
+    names = ("keys", "progressbar", "smartsymbols", "attr_list")
+    config = "markdown_extensions: [" + ", ".join(f"pymdownx.{name}" for name in names) + "]"
+    body = '++cmd+"&Uuml;"++, ++ctrl+page-up++ (c), `(c)`\n\n[=8% "Few"]{: .thin}\n\n[=5%]\n\n/// collapse-code\nx\n///'
+    (document,) = load_source(written(tmp_path, {"mkdocs.yml": config, "docs/a.md": body})).documents
+    assert document.text == "Cmd+Ü, Ctrl+Page Up ©, `(c)`\n\nFew\n\n5%\n\nx"
+
+
 def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     files = {"docs_src/a.py": "# --8<-- [start:one]\nx = 1\n# --8<-- [end:one]\ny = 2\n", "secret.txt": "secret"}
     body = '--8<-- "docs_src/a.py:one"\n\n{* docs_src/a.py ln[4] *}\n\n--8<-- "../secret.txt"\n\n;--8<-- "x"'
@@ -62,6 +70,13 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     (document,) = load_source(folder).documents
     assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'
+
+
+def test_mkdocs_puts_in_a_file_that_its_configuration_names_for_snippets(tmp_path: Path) -> None:
+    config = "markdown_extensions:\n  - pymdownx.snippets:\n      base_path: [snippets, legal/LICENSE.md]"
+    book = {"mkdocs.yml": config, "docs/a.md": '--8<-- "LICENSE.md"', "legal/LICENSE.md": "You may."}
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == "You may."
 
 
 def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path) -> None:
@@ -191,6 +206,12 @@ def test_jekyll(body: str, expected: str, tmp_path: Path) -> None:
             "`/a`\n\nGives *all*; see b.\n\n- query n: how many",
         ),
         (":class:`~a.b.C`, :strange:`text`, :func:`f`, ``x*y`` and \\*", "`C`, text, `f()`, `x*y` and *"),
+        (
+            ":file:`~/.config/a/b.conf`, :samp:`cp <a> {b}`, :command:`!!`, :py:class:`~a.b.C`, :confval:`http/port`",
+            "`~/.config/a/b.conf`, `cp <a> {b}`, `!!`, `C`, `http/port`",
+        ),
+        ('.. digraph:: x\n\n   "A\\nb" -> C\n\n.. graphviz::\n   :caption: An *x*\n\n   digraph { a -> b }', "An *x*"),
+        (".. blockdiag::\n   :alt: A to b\n\n   blockdiag { A -> B; }\n\nB", "Image: A to b\n\nB"),
         (".. versionadded:: 2.0 New.", "Added in version 2.0: New."),
         ("A [#n]_.\n\n.. [#n] Note.", "A  (Note.)."),
         ("term\n   Means this.", "- **term**: Means this."),
@@ -279,6 +300,23 @@ def test_links_of_myst_name_labels_and_pages_anywhere_in_the_book(tmp_path: Path
     assert "and <https://p.org> say." in text
 
 
+def test_a_folder_of_sphinx_is_called_as_its_start_page_or_the_caption_of_its_list(tmp_path: Path) -> None:
+    index = (
+        "Book\n====\n\n.. toctree::\n   :caption: Bundled *extensions*\n\n   ext/file\n   HTTP <ext/http>\n\n"
+        ".. toctree::\n\n   api/index\n   mixed/one\n\nText.\n\n.. toctree::\n   :caption: More\n\n   mixed/two\n"
+    )
+    book = {"conf.py": "project = 'x'", "index.rst": index, "api/index.rst": "API reference\n=============\n"}
+    book |= {"api/core.rst": "core --- Core API\n=================\n\nOne --- two, ``a --- b``, a--b."}
+    book |= {f"{name}.rst": "Title\n=====\n" for name in ("ext/file", "ext/http", "mixed/one", "mixed/two")}
+    found = pages(tmp_path, book)
+    above = {path: page.breadcrumb for path, page in found.items()}
+    assert above["ext/http.rst"] == ("Bundled extensions",)
+    assert above["api/core.rst"] == ("API reference",)
+    assert above["mixed/one.rst"] == ("Mixed",)
+    assert found["api/core.rst"].title == "core — Core API"
+    assert found["api/core.rst"].text.endswith("One — two, `a --- b`, a--b.")
+
+
 def test_a_directive_of_sphinx_that_only_marks_a_place_is_not_shown(tmp_path: Path) -> None:
     body = "A\n=\n\n.. setting:: LIMIT\n\nWords.\n\n.. option:: --all\n\n.. py:function:: f(x)\n\n.. click:: a:b\n\n"
     body += ".. towncrier-draft-entries::\n\n   main\n"
@@ -334,6 +372,21 @@ def test_roles_of_extlinks_are_links_with_their_words(suffix: str, tmp_path: Pat
     assert document.text.startswith("Fixed [PR 7](https://p.org/7) [words](https://p.org/8) ")
     assert "https://a.org/x" in document.text
     assert "`" not in document.text
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("a.rst", "Fixed in :issue:`12`."),
+        ("a.md", "Fixed in [#12](https://i.org/12)."),
+        ("a.html", "<body><p>Fixed in <a href='https://i.org/12'>#12</a>.</p></body>"),
+    ],
+)
+def test_the_number_of_an_issue_is_not_written_like_a_citation(name: str, body: str, tmp_path: Path) -> None:
+    conf = "project = 'x'\nextlinks = {'issue': ('https://i.org/%s', '#%s')}"
+    book = {name: body} | ({"conf.py": conf} if name == "a.rst" else {})
+    (document,) = load_source(written(tmp_path, book)).documents
+    assert document.text == r"Fixed in [\#12](https://i.org/12)."
 
 
 def test_doctests_and_notes_of_myst_are_read_as_the_site_shows_them(tmp_path: Path) -> None:

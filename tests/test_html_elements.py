@@ -52,6 +52,13 @@ def test_the_title_of_a_note_ends_with_a_colon_in_every_theme() -> None:
     assert text.body.split() == ["Note:", "Note:", "Note:", "Note"]
 
 
+def test_the_lines_of_a_paragraph_are_one_line_and_those_of_code_stay() -> None:
+    page = "<h1>T</h1><p>At most (default:\n50) of\n<b>them</b>.</p>\n <ul><li>a\n b<br>\nc</ul> <pre>x\ny</pre>"
+    assert page_texts(f"<main>{page}</main>".encode())[0].body == (
+        "# T {#}\n\nAt most (default: 50) of **them**.\n\n- a b\\\n  c\n\n```\nx\ny\n```"
+    )
+
+
 def test_a_page_whose_text_has_only_a_role_is_that_text() -> None:
     (text,) = page_texts(b"<nav>Menu</nav><div role=main><h1>Title</h1>Words.</div><p>Around.</p>")
     assert (text.body, dict(text.fields)) == ("# Title {#}\n\nWords.", {})
@@ -67,6 +74,11 @@ SIGNS = (
     ("[brackets](x) are no link, one * is no markup*", r"\[brackets](x) are no link, one * is no markup*"),
     ("<code>a*b*c</code> is <em>a_b</em>, <a href='u.html'>string[]</a>", "`a*b*c` is *a_b*, [string[]](u.html)"),
     ("<img alt='the *best* one'> of <b>*</b>", r"the \*best\* one of **\***"),
+    (
+        "<b>inet:</b><i>host</i><b>:</b><i>port</i>, <i>queue</i><b>_</b><i>id</i>, <b>Note: </b><i>a</i><br><b>$</b>x",
+        "**inet:host:port**, **queue_id**, **Note:** *a*\\\n$x",
+    ),
+    ("in /usr/include/*/*.h, and src/*/*.c.", "in `/usr/include/*/*.h`, and `src/*/*.c`."),
     (r"a path C:\*\_ as before", r"a path C:\*\_ as before"),
     ("<dl><dt><h2>Why</h2></dt><dd>So.</dd><dt>How</dt></dl>", "## Why {#}\n\nSo.\n\nHow"),
 )

@@ -22,12 +22,25 @@ def test_a_line_is_printed_every_so_often_with_the_time_that_is_left(
         lines(IngestProgress(step="embed", done=second * 10, total=1000))
     lines(IngestProgress(step="embed", done=300, total=1000, waiting=7))
     assert capsys.readouterr().err.splitlines() == [
-        "Indexing: 1,000 passages.",
-        "Indexing: 100 of 1,000 passages, about 2 minutes left.",
-        "Indexing: 200 of 1,000 passages, about 80 seconds left.",
-        "Indexing: 300 of 1,000 passages, about 70 seconds left.",
+        "Indexing: 1,000 new texts.",
+        "Indexing: 100 of 1,000 new texts, about 2 minutes left.",
+        "Indexing: 200 of 1,000 new texts, about 80 seconds left.",
+        "Indexing: 300 of 1,000 new texts, about 70 seconds left.",
         "The embedding service cannot answer now. Going on in 7 seconds.",
     ]
+
+
+def test_a_line_that_says_nothing_new_is_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("cli.terminal.time.monotonic", lambda: clock[0])
+    lines = partial(show_progress, ProgressLines(every=10))
+    for second in range(100):
+        clock[0] = float(second)
+        lines(IngestProgress(step="embed", done=second * 10 or 1, total=100_000))
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["Indexing: 100,000 new texts.", "Indexing: 100 of 100,000 new texts, about 2.8 hours left."]
 
 
 def test_the_pages_of_a_site_are_counted_while_they_are_fetched(

@@ -73,8 +73,10 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
                 "reason": "no generator's configuration was found",
                 "passed_over": {},
                 "refused": {},
+                "above": "",
             }
         ],
+        "without_text": [],
     }
 
 

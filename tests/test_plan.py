@@ -83,7 +83,7 @@ def test_a_chunk_that_another_source_owned_is_taken_over_and_not_removed() -> No
 def test_an_empty_page_changes_nothing() -> None:
     plan = plan_of([page("a", "", sha="x")], [])
     assert plan.documents_unchanged == (("/a", "a"),)
-    assert (plan.is_empty, plan.empty) == (True, 1)
+    assert (plan.is_empty, plan.empty) == (True, (("/a", "a"),))
 
 
 def test_a_page_that_became_empty_is_changed_and_its_chunks_go() -> None:

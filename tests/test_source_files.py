@@ -112,7 +112,7 @@ def test_a_file_from_outside_that_a_page_includes_is_told(
     (document,) = [one for one in result.documents if one.path == page]
     assert "Some words." in document.text
     assert "secret" not in document.text
-    assert result.refused == {page: ["../_b.md" if "_b" in text else "../b.txt"]}
+    assert result.refused == {page: {"../_b.md" if "_b" in text else "../b.txt": "outside the source"}}
 
 
 def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(source: Path, tmp_path: Path) -> None:

@@ -10,9 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.dialects import pictured
+from rag.ingest.dialects import linked, pictured
 from rag.ingest.fences import fenced
+from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
+from rag.ingest.html_emphasis import join_emphasis
+from rag.ingest.html_manpages import place_man_pages
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
@@ -104,6 +107,7 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         _mark_heading(heading, anchors=anchors)
     for footer in _FOOTERS.inside(element):
         footer.decompose()
+    _unquote(element)
     _flatten(element)
     _number_items(element)
     _note_lone_images(element)
@@ -113,14 +117,17 @@ def html_text(element: Tag, *, anchors: bool = True) -> str:
         raise ValueError("it is nested too deeply; take some of its levels apart") from None
     if len(text) > LONGEST:
         raise ValueError(f"its text becomes larger than {LONGEST // 10**6} megabytes")
-    return re.sub(r"\n{3,}", "\n\n", unmarked(unicode_text(text))).strip("\n")
+    return re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", unmarked(unicode_text(text))).strip()
 
 
 def settle(element: Tag) -> None:
-    """Change the formulas, notes and tables in an element, so that Markdown, or trafilatura, loses nothing of them."""
+    """Change formulas, notes, definitions and tables in an element: Markdown or trafilatura would lose some of them."""
     for formula in _FORMULAS.inside(element):
         _typeset(formula)
     place_notes(element)
+    place_man_pages(element)
+    join_emphasis(element)
+    place_definitions(element)
     make_plain(element)
 
 
@@ -204,6 +211,18 @@ def _typeset(formula: Tag) -> None:
             formula.decompose()
 
 
+def _unquote(element: Tag) -> None:
+    """Make plain blocks of the quotes that only set code, tables and lists in."""
+    from bs4.element import NavigableString
+
+    for quote in element.find_all("blockquote"):
+        inner = [one for one in quote.find_all(True, recursive=False) if one.name != "br"]
+        alone = not any(type(one) is NavigableString and one.strip() for one in quote.children)
+        only_lists = bool(inner) and all(one.name in ("ul", "ol") for one in inner)
+        if any(one.name in ("table", "pre", "dl") for one in inner) or (alone and only_lists):
+            quote.name = "div"
+
+
 def _flatten(element: Tag) -> None:
     """Make plain blocks of the quotes and items that are nested deeper than `LEVELS`: each level marks every line."""
     for one in element.find_all(_INDENTED):
@@ -264,7 +283,7 @@ def _link(element: Tag, text: str, *, is_plain: bool) -> str:
         return text
     start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     address = f"<{target}>" if re.search(r"[\s()]", target) else target
-    return f"{start}[{words}]({address}){end}"
+    return f"{start}[{linked(words)}]({address}){end}"
 
 
 @cache
@@ -275,6 +294,11 @@ def _converter() -> Any:
     class Converter(MarkdownConverter):
         def escape(self, text: str, parent_tags: set[str]) -> str:
             return marked(text)
+
+        def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
+            text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # its stub lacks it
+            is_line = getattr(el.previous_sibling, "name", None) == "br" and "_noformat" not in (parent_tags or ())
+            return text.lstrip() if is_line else text
 
         def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
             words = " ".join(text.split())
@@ -308,4 +332,6 @@ def _converter() -> Any:
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return _link(el, text, is_plain="_noformat" in parent_tags)
 
-    return Converter(bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx")
+    return Converter(
+        bullets="-", newline_style="backslash", table_infer_header=True, heading_style="atx", wrap=True, wrap_width=None
+    )

@@ -11,12 +11,18 @@ from copy import copy
 from pathlib import Path
 from typing import Final
 
-from rag.ingest.source_files import is_inside, read_inside, resolved
+from rag.ingest.source_files import is_file, is_inside, read_inside, resolved
 
 INCLUDED: Final = 2_000_000  # characters of all files that a page includes
 USE: Final = 1_000
 DEPTH: Final = 4  # levels of included files; a file that includes itself ends here
 _TEXTS: Final = (".md", ".markdown", ".txt")
+# Why a file is not read, the nearest reason first.
+_NO_TEXT: Final = "not a text"
+_MISSING: Final = "missing"
+_HIDDEN: Final = "hidden"
+_OUTSIDE: Final = "outside the source"
+_REASONS: Final = (_NO_TEXT, _MISSING, _HIDDEN, _OUTSIDE)
 _SPAN: Final = re.compile(r"(-?\d*)(:?)(-?\d*)")
 
 
@@ -24,12 +30,14 @@ class Includes:
     """The files that one page includes. All parts of a page share how much they may include: parts multiply.
 
     Files are read in `roots`. A folder in `named`, by the configuration, may be hidden; only texts are read from it,
-    since it could be `.git`. `refused` has the names of files that may not be read: they lie outside, are hidden or no
-    texts. A generator adds missing ones of which it tells itself.
+    since it could be `.git`. `refused` says by the names of files why they are not read: they lie outside, are hidden
+    or no texts, or are missing, if the generator `tells_missing` ones itself. Files just outside are in `outside`.
     """
 
-    def __init__(self, *roots: Path, named: Sequence[Path] = ()) -> None:
-        self.refused: set[str] = set()
+    def __init__(self, *roots: Path, named: Sequence[Path] = (), tells_missing: bool = False) -> None:
+        self.refused: dict[str, str] = {}
+        self.outside: set[Path] = set()
+        self._tells_missing = tells_missing
         self._roots = roots
         self._named = named
         self._level = 0
@@ -54,9 +62,17 @@ class Includes:
                 if self._used[0] > INCLUDED:
                     raise ValueError(f"the files that it includes add up to more than {INCLUDED:,} characters")
                 return text
-        if not any(_is_missing(root, folder / name) for root in self._roots for folder in folders):
-            self.refused.add(name)
+        self._tell(name, folders)
         return None
+
+    def _tell(self, name: str, folders: Sequence[Path]) -> None:
+        """Note why a file is not read. Of several places the one counts that comes nearest to being read."""
+        places = [(root, folder / name) for root in self._roots for folder in folders]
+        why = min((_why_unread(root, path) for root, path in places), key=_REASONS.index, default=_MISSING)
+        if why != _MISSING or self._tells_missing:
+            self.refused[name] = why
+        if why == _OUTSIDE:
+            self.outside |= {resolved(path) for root, path in places if _is_just_outside(root, path)}
 
     def _read(self, name: str, folder: Path) -> str | None:
         for root in self._roots:
@@ -68,12 +84,21 @@ class Includes:
         return None
 
 
-def _is_missing(root: Path, path: Path) -> bool:
-    """Whether a file that could not be read would be allowed, if it were there."""
+def _why_unread(root: Path, path: Path) -> str:
+    """Why a file cannot be read. One that is missing would be allowed if it were there."""
     try:
-        return is_inside(root, path) and not path.is_file()
+        inside = is_inside(root, path)
+        if not inside:
+            return _HIDDEN if resolved(path).is_relative_to(resolved(root)) else _OUTSIDE
+        return _NO_TEXT if path.is_file() else _MISSING
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file can have
-        return True
+        return _MISSING
+
+
+def _is_just_outside(root: Path, path: Path) -> bool:
+    """Whether there is such a file in one of the next two folders above."""
+    near = [one for one in resolved(root).parents[:2] if one != one.parent]
+    return any(resolved(path).is_relative_to(one) for one in near) and is_file(resolved(path))
 
 
 def line_span(lines: Sequence[str], span: str) -> list[str]:

@@ -310,7 +310,7 @@ class Ingestion:
                 unchanged=len(plan.documents_unchanged),
                 deleted=len(plan.documents_deleted),
                 failed=len(failures),
-                empty=plan.empty,
+                empty=len(plan.empty),
             ),
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._vectors.missing),
@@ -318,6 +318,7 @@ class Ingestion:
             seconds=round(time.monotonic() - self._began, 3),
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
             sources=[one.summary() for one in self._sources.loaded],
+            without_text=[f"{source}/{path}" for source, path in plan.empty],
         )
 
 

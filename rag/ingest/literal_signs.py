@@ -26,6 +26,10 @@ _SIGN: Final = re.compile(
     re.MULTILINE,
 )
 _MARK: Final = re.compile(f"[{_MARKS}]")
+# A pattern of paths such as `/usr/include/*/*.h`, which is easier to read as code than with backslashes.
+_PATTERN: Final = re.compile(
+    rf"(?<![^\s(])(?=[^\s{_MARKS[0]}]*{_MARKS[0]})(?=[^\s/]*/)[\w./~{_MARKS[0]}{_MARKS[1]}-]*[\w{_MARKS[0]}](?=[.,;:)]?(?:\s|\Z))"
+)
 _BLOCK_END: Final = re.compile(r"(\n{2,}|\n(?=[ >]*(?:[-|]|\d+\.) ))")
 _BULLET: Final = re.compile(rf"^([ >]*(?:(?:-|\d+\.) +)*){_MARKS[0]}(?=\s)", re.MULTILINE)
 # Code, or an escaped sign; in snake_case it needs no backslash.
@@ -68,7 +72,7 @@ def _unmarked(block: str) -> str:
         plain = re.sub(f"[{marks}]", lambda mark: mark[0].translate(_READ), block)
         if plain != block and _shown(_escaped(plain)) == wanted:
             block = plain
-    return _escaped(block)
+    return _escaped(_PATTERN.sub(lambda found: f"`{found[0].translate(_READ)}`", block))
 
 
 def _escaped(block: str) -> str:

@@ -26,7 +26,7 @@ from rag.ingest.titles import bounded
 from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 7
+VERSION: Final = 8
 
 
 class LoadResult(SourceSummary):
@@ -105,6 +105,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         passed_over=others,
         title=rules.site_title(),
         refused=rules.refused,
+        above=rules.above,
     )
 
 

@@ -25,7 +25,7 @@ class Plan:
     `write` holds all chunks of new and changed pages, since a chunk's record changes even if its text does not. The
     counts are of texts: a chunk whose text changed counts as `added` and as `deleted`, one whose text is the same as
     `unchanged`. So `total`, the size of the index afterwards, is its size before + added - deleted. `pages` are
-    the pages with chunks afterwards, `empty` the unchanged ones without text.
+    the pages with chunks afterwards, `empty` those without text, which count as unchanged.
     """
 
     documents_added: tuple[PageId, ...]
@@ -39,7 +39,7 @@ class Plan:
     unchanged: int
     total: int
     pages: int = 0
-    empty: int = 0
+    empty: tuple[PageId, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -122,7 +122,7 @@ def make_plan(
     gone = tuple(page for page in stored if page not in present)
     ours = {entry.id for held in stored.values() for entry in held}
     remove = frozenset(ours - kept - write.keys())
-    empty = sum(page not in stored for page in unchanged)
+    empty = tuple(page for page in unchanged if page not in stored)
     pages = (tuple(added), tuple(changed), tuple(unchanged), gone)
     left = {(entry.source, entry.source_file_path) for entry in entries if entry.id not in remove}
     left |= {(c.source, c.source_file_path) for c in write.values()}

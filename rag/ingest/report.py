@@ -62,20 +62,23 @@ class IngestFailure(Record):
 class SourceSummary(Record):
     """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
 
-    `refused` names by page the files that it includes and that may not be read.
+    `refused` says by page and by name why files that it includes are not read; `above` is a folder above the source
+    that holds some of them.
     """
 
     source: str
     generator: str
     reason: str
     passed_over: dict[str, int] = Field(default_factory=dict)
-    refused: dict[str, list[str]] = Field(default_factory=dict)
+    refused: dict[str, dict[str, str]] = Field(default_factory=dict)
+    above: str = ""
 
 
 class IngestReport(Record):
     """The object that `ingest --json` prints: what an ingestion did, or would do.
 
     `embedded` counts the texts that the model embeds because no vector is cached, and `tokens` are theirs, at most.
+    `without_text` names the pages that have no text.
     """
 
     collection: str
@@ -87,6 +90,7 @@ class IngestReport(Record):
     seconds: float
     failures: list[IngestFailure]
     sources: list[SourceSummary]
+    without_text: list[str] = Field(default_factory=list)
 
 
 def nothing_read(collection: str, model: str, total: int, failures: Iterable[tuple[str, str]]) -> IngestReport:

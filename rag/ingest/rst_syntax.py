@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from rag.ingest.code_lines import is_code
-from rag.ingest.dialects import titled
+from rag.ingest.dialects import pictured, titled
 from rag.ingest.fences import language_of
 from rag.ingest.includes import line_span
 
@@ -43,10 +43,14 @@ _CODE: Final = _names(
 _NOTHING: Final = _names(
     """
     toctree contents tableofcontents highlight currentmodule default-domain default-role index tabularcolumns sectnum
-    autosummary raw meta role testsetup testcleanup rst-class cssclass only-html mermaid graphviz plot image-sg acks
+    autosummary raw meta role testsetup testcleanup rst-class cssclass only-html plot image-sg acks
     include-html title ifconfig bibliography minigallery program module command-output program-output
     image figure-md towncrier-draft-entries
     """
+)
+# Drawn by a program: a reader sees a picture and its caption.
+_DIAGRAMS: Final = _names(
+    "graphviz digraph graph inheritance-diagram mermaid uml plantuml blockdiag seqdiag actdiag nwdiag packetdiag"
 )
 _VERSION_NOTES: Final = {
     "versionadded": "Added in version",
@@ -88,12 +92,16 @@ _PLAIN: Final = _names(
     productionlist currentmodule card-carousel grid-item
     """
 )
-_CODE_ROLES: Final = _names(
+_OBJECT_ROLES: Final = _names(
     """
-    func class meth mod attr exc data obj const any member type macro var struct enum option envvar file samp command
-    program makevar regexp token keyword mimetype newsgroup code literal function method property deco module
+    func class meth mod attr exc data obj const any member type macro var struct enum function method property deco
+    module
     """
 )
+# Roles whose text is what a reader sees: `~`, `!` and `<` mean nothing in them.
+_LITERAL_ROLES: Final = _names("file samp command program makevar regexp mimetype newsgroup code literal")
+_TEXT_ROLES: Final = _names("kbd dfn")
+_CODE_ROLES: Final = _OBJECT_ROLES | _LITERAL_ROLES | _names("option envvar token keyword confval")
 _NUMBERED_ROLES: Final = _names("pep rfc cve cwe")
 
 
@@ -166,6 +174,8 @@ def _register(text: str) -> None:
 def role_text(name: str, content: str, place: BookPlace) -> RoleText:
     """What a role of Sphinx stands for: a link to a label or a page, code, or its text."""
     kind = name.lower().rpartition(":")[2]
+    if kind in _LITERAL_ROLES or kind in _TEXT_ROLES:
+        return RoleText(content, "", kind in _LITERAL_ROLES)
     found = _TITLED_ROLE.fullmatch(content)
     title, target = (found["title"], found["target"]) if found else ("", content)
     if kind == "any" and (named := place.document(target) or place.label(" ".join(target.lower().split()))):
@@ -177,7 +187,7 @@ def role_text(name: str, content: str, place: BookPlace) -> RoleText:
         return RoleText(title or outside[0], outside[1])
     if kind in _NUMBERED_ROLES:
         return RoleText(title or f"{kind.upper()} {target}")
-    if not title and target.startswith("~"):
+    if not title and target.startswith("~") and kind in _OBJECT_ROLES:
         target = target[1:].rpartition(".")[2]
     shown = (title or target).lstrip("!")
     if kind in ("func", "meth") and not title and not shown.endswith(")"):
@@ -268,6 +278,9 @@ def directive_parts(
     last = name.rpartition(":")[2]
     if last in _NOTHING:
         return []
+    if last in _DIAGRAMS:
+        shown = options.get("caption") or pictured(options.get("alt", ""))
+        return [DirectivePart("line", shown)] if shown else []
     if last in _CODE:
         language = {"doctest": "python", "math": "math"}.get(last, words)  # the argument of doctest names a group
         return _code("\n".join(content), language)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag.ingest.fences import FENCE
-from rag.ingest.page import CONTAINERS, Block
+from rag.ingest.page import CONTAINERS, Block, walk
 from rag.types import OMISSION
 
 Fits = Callable[[str], bool]
@@ -163,7 +163,18 @@ def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) 
     packer = Packer(text, fits)
     for block in blocks:
         _place(block, packer, starts, fits)
-    return [(begin, t) for begin, t in packer.finish() if not _is_label(t)]
+    indented = (block for block in walk(tuple(blocks)) if block.kind == "code_block")
+    code = {starts[line] for block in indented for line in range(block.begin, block.end)}
+    texts = ((begin, t if begin in code else _moved_back(t)) for begin, t in packer.finish())
+    return [(begin, t) for begin, t in texts if not _is_label(t)]
+
+
+def _moved_back(text: str) -> str:
+    """A text that begins inside an item of a list, without the indentation of the item: it would be read as code."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines = text.split("\n")
+    end = next((n for n, line in enumerate(lines) if line and not line.startswith(indent)), len(lines))
+    return "\n".join([*(line.removeprefix(indent) for line in lines[:end]), *lines[end:]])
 
 
 def _is_label(text: str) -> bool:

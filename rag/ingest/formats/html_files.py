@@ -63,6 +63,8 @@ def _found_by_words(page: BeautifulSoup) -> str:
     from trafilatura import extract
 
     settle(page)
+    for place in page.find_all("a", href=False):
+        place.unwrap()  # trafilatura drops the words of a list with links that lead nowhere
     found = extract(
         str(page),
         output_format="markdown",

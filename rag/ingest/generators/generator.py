@@ -74,6 +74,7 @@ class Generator(ABC):
     description_option: ClassVar[tuple[str, ...]] = ()  # where it says what the site is about
     # What only its pages hold, and what that is called, if it has such a sign.
     sign: ClassVar[tuple[str, re.Pattern[str]] | None] = None
+    tells_missing: ClassVar[bool] = False  # whether it tells of a missing file that a page includes
     signed: ClassVar[frozenset[str]] = MARKUP - {".rst"}  # the endings of pages in which the sign is looked for
 
     def __init__(self, source: Path, *, config: Path | None, reason: str) -> None:
@@ -234,16 +235,23 @@ class Generator(ABC):
 
     def new_includes(self) -> Includes:
         """The files that any page may include."""
-        return Includes(self.include_root)
+        return Includes(self.include_root, tells_missing=self.tells_missing)
 
     @property
-    def refused(self) -> dict[str, list[str]]:
-        """By page the names of the files that it includes and that may not be read, see `Includes`."""
-        found: dict[str, list[str]] = {}
+    def refused(self) -> dict[str, dict[str, str]]:
+        """By page the names of the files that it includes and that are not read, and why, see `Includes`."""
+        found: dict[str, dict[str, str]] = {}
         for path, includes in self._included:
             if includes.refused:
-                found[path] = sorted({*found.get(path, ()), *includes.refused})
+                found[path] = dict(sorted((found.get(path, {}) | includes.refused).items()))
         return found
+
+    @property
+    def above(self) -> str:
+        """The folder above the source that holds files which its pages include; empty where there is none."""
+        outside = {file for _, includes in self._included for file in includes.outside}
+        holds = (one for one in self.source.parents if all(file.is_relative_to(one) for file in outside))
+        return next(holds).as_posix() if outside else ""
 
     def _plain_text(self, page: PageFile) -> MarkdownText:
         """A page that its loader wrote as plain Markdown: only its links change."""

@@ -46,6 +46,7 @@ class MdBook(Generator):
     """One `.html` file for each chapter of the table of contents."""
 
     name = "mdbook"
+    tells_missing = True
     configurations = ("book.toml",)
     title_options = (("book", "title"),)
     description_option = ("book", "description")
@@ -163,8 +164,6 @@ def _with_includes(text: str, folder: Path, includes: Includes) -> str:
         """A playground outside a fence gets one."""
         name, _, part = match["target"].partition(":")
         content = None if match["kind"] == "title" else includes.read(name, folder)
-        if content is None and match["kind"] != "title":
-            includes.refused.add(name)  # mdBook itself tells of a missing file
         chosen = _part(content.split("\n"), part) if content is not None else ""
         chosen = _with_includes(chosen, (folder / name).parent, includes.below())
         fenced = match["kind"] not in ("playground", "playpen") or number in inside or not chosen

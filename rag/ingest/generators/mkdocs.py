@@ -46,6 +46,7 @@ class MkDocs(Generator):
     """A folder for each page, titles from `nav`, and anchors of Python-Markdown."""
 
     name = "mkdocs"
+    tells_missing = True
     configurations = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
     title_options = (("site_name",),)
     description_option = ("site_description",)
@@ -127,13 +128,14 @@ class MkDocs(Generator):
     # Its syntax
 
     def new_includes(self) -> Includes:
-        return Includes(self.include_root, *self._examples, named=self._snippet_folders)
+        return Includes(self.include_root, *self._examples, named=self._snippet_folders, tells_missing=True)
 
     @cached_property
     def _snippet_folders(self) -> list[Path]:
-        """The folders that the configuration names for snippets."""
+        """The folders that the configuration names for snippets, and those of the files that it names."""
         home = self.config.parent if self.config is not None else self.content
-        return [home / path for path in strings(option(self.extensions, _SNIPPETS, "base_path")) or ["."]]
+        places = [home / path for path in strings(option(self.extensions, _SNIPPETS, "base_path")) or ["."]]
+        return [one.parent if is_file(one) else one for one in places]
 
     def expanded(self, page: PageFile, includes: Includes) -> str:
         added = strings(option(self.extensions, _SNIPPETS, "auto_append"))

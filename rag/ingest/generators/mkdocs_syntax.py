@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ _SLASHES: Final = re.compile(
     r"(?P<indent>[ ]*)(?P<mark>/{3,})[ ]*(?P<kind>[\w-]+)[ ]*(?:\|[ ]*(?P<title>[^\n]*?))?[ ]*"
 )
 _SLASHES_END: Final = re.compile(r"[ ]*/{3,}[ ]*")
-_UNTITLED: Final = frozenset({"html", "define", "caption", "figure-caption", "table-caption"})
+_UNTITLED: Final = re.compile(r"html|define|caption|.*-.*")  # kinds of blocks that are no titles
 _ITEM: Final = (
     r"(?:#[^\s{}#=\"']+|\.[^\s{}#.=\"']+"
     r"|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
@@ -45,7 +46,13 @@ _LINE_END: Final = re.compile(r"[ ]*#*[ ]*(?:$|\n(?P<setext>=+|-+)?)")
 _ICON: Final = re.compile(
     r":(?:material|octicons|fontawesome|simple|twemoji|custom)-[\w-]{1,100}:(?:\{[^{}\n]*\})?[ ]?"
 )
-_KEYS: Final = re.compile(r"\+\+(?P<keys>[\w\"][\w\" -]{0,40}(?:\+[\w\"][\w\" -]{0,40}){0,5})\+\+")
+_KEY: Final = r"(?:\"[^\"\n]{1,20}\"|\w[\w -]{0,40})"
+_KEYS: Final = re.compile(rf"\+\+(?P<keys>{_KEY}(?:\+{_KEY}){{0,5}})\+\+")
+_PROGRESS: Final = re.compile(
+    r"\[==?[ ]*(?P<share>[\d.]{1,9}(?:%|/[\d.]{1,9}))(?:[ ]+\"(?P<label>[^\"\n]{0,200})\")?[ ]*\]"
+)
+_SYMBOLS: Final = {"(tm)": "™", "(c)": "©", "(r)": "®", "+/-": "±", "=/=": "≠"}
+_SYMBOL: Final = re.compile("|".join(map(re.escape, _SYMBOLS)))
 _CONTENTS: Final = re.compile(r"^\[\[?(?:TOC|toc|_TOC_)\]\]?[ ]*$", re.MULTILINE)
 _OBJECT: Final = re.compile(
     r"^(?:#{1,6}[ ]+)?:::[ ]+[\w.:-]+[ ]*$(?:\n(?:[ ]{4}[^\n]*|[ ]*(?=\n[ ]{4})))*", re.MULTILINE
@@ -220,7 +227,7 @@ def _without_slashes(lines: list[str]) -> list[str]:
     for n, line in enumerate(lines):
         opening = None if n in code else _SLASHES.fullmatch(line)
         if opening:
-            named = opening["title"] or ("" if opening["kind"] in _UNTITLED else opening["kind"].capitalize())
+            named = opening["title"] or ("" if _UNTITLED.fullmatch(opening["kind"]) else opening["kind"].capitalize())
             shown = "" if opening["kind"] == "html" else named  # `/// html | div.result` names an element
             found += [*_above(found), opening["indent"] + titled(shown) if shown else "", ""]
             depth, options = depth + 1, True
@@ -248,15 +255,14 @@ def rewrite_mkdocs(draft: PageDraft, extra: Callable[[str], str] | None, extensi
     text = _IMAGE_HEADING.sub(_without_alt, text)
     text = _BLOCK_OF_CODE.sub(lambda block: "" if _only_runs(draft.code(block[0])) else block[0], text)
     text = _OBJECT.sub("", _CONTENTS.sub("", without_abbreviations(_ICON.sub("", text))))
-    if "pymdownx.critic" in extensions:
-        text = _CRITIC.sub(_reviewed, text)
-    if "pymdownx.keys" in extensions:
-        text = _KEYS.sub(lambda keys: re.sub(r"[^+]+", _key, keys["keys"]), text)
+    for name, (pattern, write) in _WRITTEN.items():
+        if f"pymdownx.{name}" in extensions:
+            text = pattern.sub(write, text)
     if "def_list" in extensions or "markdown.extensions.def_list" in extensions:
         text = without_definition_marks(text)
-    for pattern, (name, shown) in _MARKS.items():
+    for mark, (name, shown) in _MARKS.items():
         if f"pymdownx.{name}" in extensions:
-            text = pattern.sub(shown, text)
+            text = mark.sub(shown, text)
     if extra is not None:
         text = _LOOP.replaced(lambda *_: "", text)  # the loop runs when the site is built
         text = re.sub(r"\{\{[ ]*([\w.]{1,200})[^{}\n]{0,300}\}\}", lambda match: extra(match[1]), text)
@@ -298,4 +304,13 @@ def _reviewed(change: re.Match[str]) -> str:
 
 
 def _key(name: re.Match[str]) -> str:
-    return name[0].strip('"') if name[0].startswith('"') else name[0].replace("-", " ").title()
+    return unescape(name[0].strip('"')) if name[0].startswith('"') else name[0].replace("-", " ").title()
+
+
+# What extensions with marks of their own make of them.
+_WRITTEN: Final[dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]] = {
+    "critic": (_CRITIC, _reviewed),
+    "keys": (_KEYS, lambda keys: re.sub(_KEY, _key, keys["keys"])),
+    "progressbar": (_PROGRESS, lambda bar: bar["label"] or bar["share"]),
+    "smartsymbols": (_SYMBOL, lambda sign: _SYMBOLS[sign[0]]),
+}

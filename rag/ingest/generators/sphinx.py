@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from rag.ingest.anchors import AnchorRule, HeadingText, docutils_anchors, docutils_id, notebook_anchors
 from rag.ingest.data_values import unicode_values
+from rag.ingest.dialects import with_dashes
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
 from rag.ingest.generators.config_files import config_text, listed, mapping, strings
@@ -37,6 +38,13 @@ _TITLE: Final = re.compile(
     rf"(?P<lined>[ ]?[^\s][^\n]*)\n(?P<under>{_LINE})(?P=under){{2,}}[ \t]*$)",
     re.MULTILINE,
 )
+_TOCTREE: Final = re.compile(
+    r"^\.\. toctree::[^\n]*\n(?P<rst>(?:[ \t]+\S[^\n]*\n|[ \t]*\n)*+)"
+    r"|^(?:`{3,}|:{3,})\{toctree\}[^\n]*\n(?P<myst>(?:(?![`:]{3})[^\n]*\n)*+)",
+    re.MULTILINE,
+)
+_CAPTION: Final = re.compile(r"^[ \t]*:caption:[ \t]*(\S[^\n]*)", re.MULTILINE)
+_ENTRY_PATH: Final = re.compile(r".*<([^<>]+)>")
 _OBJECT: Final = re.compile(r"[a-zA-Z_][\w.]*(?<!\.html)")
 _COMPUTED: Final = re.compile(r"^[ \t]*(?:\.\. |[`:~]{3,}\{)(?:auto[a-z]+|towncrier-draft-entries)\b", re.MULTILINE)
 _BUILT_IN: Final = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
@@ -46,6 +54,7 @@ class Sphinx(Generator):
     """One `.html` file for each source, labels that reach through the whole book, and ids of docutils."""
 
     name = "sphinx"
+    tells_missing = True
     configurations = ("conf.py", "source/conf.py")
     title_options = (("html_title",), ("project",))
     sign = ("a toctree", re.compile(r"^\.\. toctree::|^(?:`{3,}|:{3,})\{toctree\}", re.MULTILINE))
@@ -114,6 +123,27 @@ class Sphinx(Generator):
 
     def usual_title(self, page: PageFile) -> str:
         return _first_title(page.body) or super().usual_title(page)
+
+    def folder_title(self, folder: Path) -> str:
+        """The title of the folder's start page, or the caption above the list of contents that has its pages."""
+        starts = (self.by_real_file.get(folder / f"index{suffix}") for suffix in self._suffixes)
+        title = next((_first_title(page.body) for page in starts if page is not None), "")
+        captions = self._captions.get(folder, set())
+        return title or (next(iter(captions)) if len(captions) == 1 else "") or super().folder_title(folder)
+
+    @cached_property
+    def _captions(self) -> dict[Path, set[str]]:
+        """The captions of the lists of contents in which the pages of each folder stand; empty for one without."""
+        found: dict[Path, set[str]] = {}
+        for page in self.pages.values():
+            for listing in _TOCTREE.finditer(f"{page.body}\n"):
+                lines = listing["rst"] or listing["myst"] or ""
+                caption = _CAPTION.search(lines)
+                named = [_ENTRY_PATH.sub(r"\1", line.strip()) for line in lines.split("\n")]
+                for target in (self.target(page, name) for name in named if name and not name.startswith(":")):
+                    if target is not None:
+                        found.setdefault(target.file.parent, set()).add(plain_inline(caption[1]) if caption else "")
+        return found
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, PageFile]]:
@@ -209,4 +239,5 @@ def _first_title(text: str) -> str:
     """The title at the beginning of a text, with its roles as their texts; empty if there is none."""
     found = _TITLE.match(text)
     title = (found["atx"] or found["lined"]) if found else ""
-    return plain_inline(re.sub(r":[\w.:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`", r"\1", title).replace("``", "`").strip())
+    words = re.sub(r":[\w.:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`", r"\1", title).replace("``", "`")
+    return plain_inline(with_dashes(words).strip())

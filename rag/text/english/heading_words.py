@@ -25,3 +25,7 @@ reading recap references related requirements resources results setup solution s
 tips troubleshooting tutorial usage
 """
 VAGUE: Final = frozenset(_VAGUE.split())  # a heading of such words alone could stand on any page
+
+# What follows "How to" in a heading that lacks its verb, such as "How to for Debian".
+_NO_VERBS: Final = "a an and at by for from in into of on or our the this to under using via with without your"
+NO_VERBS: Final = frozenset(_NO_VERBS.split())
