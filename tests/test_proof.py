@@ -468,3 +468,10 @@ def test_the_link_of_an_issue_is_no_citation(words: str) -> None:
 def test_the_number_of_a_section_belongs_to_the_sentence(sentence: str) -> None:
     shown = f"{sentence[:-1]} [1]."
     assert prove(shown, [f"It is long. {sentence} It has a length of 5 m. 12 people live there."]).text == shown
+
+
+@pytest.mark.parametrize("signs", ["a) b) c)", "i. ii. iii.", "a. b. c."])
+def test_an_item_with_a_letter_or_a_roman_number_is_a_line_of_its_own(signs: str) -> None:
+    items = ["Atlas weighs 89 kg [1]", "it lives in Rome [1]", "spot weighs 32 kg [1]"]
+    answer = "\n".join(f"{sign} {item}" for sign, item in zip(signs.split(), items, strict=True))
+    assert prove(answer, ROBOTS).text == "\n".join(answer.split("\n")[::2])

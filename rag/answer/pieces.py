@@ -37,6 +37,8 @@ _IS_LINE: Final = re.compile(
     r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n|[^\n`]{1,300} \| )"
 )  # a heading, a row or a quotation ends with its line
 _IS_WHOLE: Final = re.compile(r"[.!?…:;。！？：][\"'”’)\]】*_`]*\Z|\A\Z")  # a line that ends so goes on in no other one
+_LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)][ \t]")
+_MAY_BE_LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)]?")
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")
 _NUMBER_ENDS: Final = 12  # code points in which the number of an item ends
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
@@ -190,7 +192,7 @@ class PieceSplitter:
         return ends and not self._is_open(self._text[max(0, after - _LONGEST_OPEN) : after])
 
     def _is_wrapped(self, end: int, after: int) -> bool | None:
-        """Whether a sentence goes on in the next line, which begins with a small letter or a number of no list.
+        """Whether a sentence goes on in the next line, which begins with a small letter or a number, of no list.
 
         A line break within a paragraph is a space in Markdown. None while that depends on text that has not arrived.
         """
@@ -201,7 +203,8 @@ class PieceSplitter:
         ):
             return False
         if self._text[after].islower():
-            return True
+            begun = _MAY_BE_LETTERED.fullmatch(self._text, after)
+            return None if begun else _LETTERED.match(self._text, after) is None
         if not self._text[after].isdigit():
             return False
         number = _NUMBERED.match(self._text, after)

@@ -29,7 +29,7 @@ _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
 _ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
 _PLAIN_STOP: Final = re.compile(r"(?<![.\s])\.(?![.\"'”’»])")
-_NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[A-Za-z])")  # the "1" of "1. Reliability"
+_NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[ivx]{1,5}|[A-Za-z])")  # the "1" of "1. Reliability"
 
 
 @dataclass(frozen=True, slots=True)
