@@ -475,3 +475,15 @@ def test_an_item_with_a_letter_or_a_roman_number_is_a_line_of_its_own(signs: str
     items = ["Atlas weighs 89 kg [1]", "it lives in Rome [1]", "spot weighs 32 kg [1]"]
     answer = "\n".join(f"{sign} {item}" for sign, item in zip(signs.split(), items, strict=True))
     assert prove(answer, ROBOTS).text == "\n".join(answer.split("\n")[::2])
+
+
+def test_a_question_of_the_book_may_be_quoted() -> None:
+    answer = "3. Can you `import trio`? [1] If so then you're good to go! [1]"
+    passages = ["1. Make sure you have Python.\n2. Run it.\n3. Can you `import trio`? If so then you're good to go!"]
+    assert prove(answer, passages).text == answer
+
+
+def test_a_stop_in_parentheses_ends_no_sentence() -> None:
+    sentence = "`yaml[lines]` means that there are too many of them (... of 3 > 2 ...) in a file."
+    shown = f"{sentence[:-1]} [1]."
+    assert prove(shown, [f"It is long. {sentence}"]).text == shown

@@ -206,3 +206,17 @@ def test_a_step_that_leans_back_twice_comes_with_both_steps_before_it() -> None:
     answer = ask("How do I run open shop --main?", [section(1, text, "Shop > Opening")])
     assert answer.startswith("To open the shop as its owner, use the main key. [1]\n\nIn other words")
     assert answer.rstrip().endswith("```\nopen shop --main\n```\n[1]")
+
+
+def test_a_sentence_goes_on_behind_a_question_mark_in_parentheses() -> None:
+    text = 'Here\'s a rule for a pleasant ("shoppy"?)\nLOCK: if you make one, keep a key of it. The lock is old.'
+    answer = ask("What is the rule for a LOCK?", [section(1, text, "Shop > Locks")])
+    assert answer.startswith('Here\'s a rule for a pleasant ("shoppy"?) LOCK: if you make one, keep a key of it. [1]')
+
+
+def test_of_a_long_list_an_item_that_leads_to_code_keeps_it() -> None:
+    code = "\n".join(f"  level {2**n} # shows {TALK[n : n + 12]}" for n in range(24))
+    notes = f"- **Notes:** The levels of the log are:\n\n  ```\n{code}\n  ```\n"
+    text = f"- **Specifies:** A number.\n- **Default:** 0\n{notes}"
+    answer = ask("Which levels of the log are there?", [section(1, text, "Shop > Log")])
+    assert "- **Notes:** The levels of the log are: [1]\n\n  ```\n    level 1 # shows" in answer

@@ -120,7 +120,7 @@ class CitedPassage:
         dictated = (order.span for order in orders(self.text) if order.strong or order.follows)
         for unit in units(blanked(self.text, dictated)):
             found.setdefault(_worded(unit.text), (unit.start, unit.end))
-            if unit.kind == "sentence":
+            if unit.kind in ("sentence", "item"):
                 for start, end in sentence_spans(self.text, unit.start, unit.end, small=True):
                     found.setdefault(_worded(self.text[start:end]), (start, end))
             if unit.kind == "table":

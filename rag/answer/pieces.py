@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from rag.text.markup import OPEN_SEQUENCE, is_plain, visible
-from rag.text.sentences import ends_sentence, is_plain_stop
+from rag.text.sentences import ends_sentence, in_parentheses, is_plain_stop
 
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
@@ -261,6 +261,8 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
         return False  # an abbreviation of one letter: "40 l. a minute"
     if text[end - 1] in "。！？" or not follower:
         return True if text[end - 1] in "。！？" or len(tail) >= _NEXT else None
+    if in_parentheses(text, 0, end) is None:
+        return None
     # A small letter may begin a sentence too. Joined to the one before, it would be checked together with it.
     small = follower.islower() and is_plain_stop(text, end)
     return ends_sentence(text, 0, end, "`" if tail[0] == "`" or small else follower)

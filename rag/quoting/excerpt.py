@@ -177,7 +177,9 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
     for entry in entries:
         size = sum(len(block.units[i].text) for i in entry)
         if kept and size > room:
-            break
+            if block.form == "steps":
+                break
+            continue  # a shorter one may fit
         kept += entry
         room -= size
     return [*lead, *sorted(kept)]
@@ -195,7 +197,8 @@ def _heads(block: QuoteBlock, entries: Sequence[Sequence[int]], room: int) -> li
                 break
             kept.append(i)
             room -= len(block.units[i].text)
-    return sorted(kept)
+    leads = (entry for entry in entries if block.units[entry[0]].text.rstrip("*_ ").endswith(":") and entry[1:])
+    return sorted(kept) if all(entry[1] in kept for entry in leads) else []  # a lead without what it leads to
 
 
 def _run(block: QuoteBlock, body: Sequence[int]) -> list[int]:

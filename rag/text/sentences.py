@@ -29,6 +29,8 @@ _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
 _ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
 _PLAIN_STOP: Final = re.compile(r"(?<![.\s])\.(?![.\"'”’»])")
+_BEFORE_PARENTHESES: Final = " \t\n*_>-+\"'“‘"  # before a sentence that is in parentheses as a whole
+PARENTHESES: Final = 300  # code points in which they close
 _NUMBERING: Final = re.compile(r"\s*[*_(\[\"']*(?:\d{1,3}|[ivx]{1,5}|[A-Za-z])")  # the "1" of "1. Reliability"
 
 
@@ -101,9 +103,23 @@ def is_plain_stop(text: str, stop: int) -> bool:
     return _PLAIN_STOP.match(text, max(0, stop - 1)) is not None
 
 
+def in_parentheses(text: str, begin: int, stop: int) -> bool | None:
+    """Whether a place is in parentheses that opened within its sentence and close in the same paragraph.
+
+    None if that depends on what follows the text.
+    """
+    opened = text.rfind("(", begin + 1, stop)
+    if opened <= begin or ")" in text[opened:stop] or not text[begin:opened].strip(_BEFORE_PARENTHESES):
+        return False
+    rest = text[stop : stop + PARENTHESES].partition("\n\n")
+    if ")" in rest[0]:
+        return True
+    return False if rest[1] or len(text) - stop >= PARENTHESES else None
+
+
 def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
     """Whether the sign before `stop` ends the sentence from `begin` on; `follower` is the character after it."""
-    if follower.islower():
+    if follower.islower() or in_parentheses(text, begin, stop):
         return False
     if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
         return True
