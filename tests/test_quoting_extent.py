@@ -219,4 +219,4 @@ def test_of_a_long_list_an_item_that_leads_to_code_keeps_it() -> None:
     notes = f"- **Notes:** The levels of the log are:\n\n  ```\n{code}\n  ```\n"
     text = f"- **Specifies:** A number.\n- **Default:** 0\n{notes}"
     answer = ask("Which levels of the log are there?", [section(1, text, "Shop > Log")])
-    assert "- **Notes:** The levels of the log are: [1]\n\n  ```\n    level 1 # shows" in answer
+    assert "- **Notes:** The levels of the log are: [1]\n\n  ```\n  level 1 # shows" in answer

@@ -67,7 +67,7 @@ LEANS_BACK: Final = re.compile(
     r"In (?:this|that|these|those|the same|such)|Another|"
     r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
     r"To \w+ (?:this|that|these|those|so)|Would|Will|Produces|From (?:there|here)|"
-    r"With (?:this|that)|You (?:can|should|must|may|could) (?:also|instead|then|now)|"
+    r"With (?:this|that)|You (?:can|should|must|may|could) (?:instead|then|now)|"
     r"Second(?:ly)?(?=,)|Third(?:ly)?(?=,)|First(?:ly)?, (?:it|this|that|they|the latter))\b"
 )
 # "these statements": what is pointed to, as a word.
