@@ -67,7 +67,8 @@ MESSAGE: Final = 4  # words of an error message, at least
 _FAILURE: Final = re.compile(
     r"\b(?:errors?|exceptions?|traceback|warn(?:ing)?|fatal|panicked|fail(?:ed|ing|ure)|cannot|can't|could not|"
     r"couldn['’]t|can’t|unable to|not found|no such|does not exist|doesn['’]t exist|already (?:in use|exists|running)|"
-    r"timed out|not recogni[sz]ed|not permitted|denied|refused|must(?: not)?|may not|invalid|unexpected|undefined|unsatisfiable|deprecated|"
+    r"timed out|not recogni[sz]ed|not permitted|denied|refused|must(?: not)?|may not|"
+    r"invalid|unexpected|undefined|unsatisfiable|deprecated|"
     r"was detected|raise)\b|\b(?:says?|said|saying|shows?|prints?|get|got):\s|"
     r"[a-z](?:Error|Exception|Warning)\b|"
     r"^\S+\.\w+:\d+:",  # the place in a file that a compiler or a linter complains of
