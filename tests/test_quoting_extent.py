@@ -220,3 +220,15 @@ def test_of_a_long_list_an_item_that_leads_to_code_keeps_it() -> None:
     text = f"- **Specifies:** A number.\n- **Default:** 0\n{notes}"
     answer = ask("Which levels of the log are there?", [section(1, text, "Shop > Log")])
     assert "- **Notes:** The levels of the log are: [1]\n\n  ```\n  level 1 # shows" in answer
+
+
+def test_of_a_record_the_short_entries_are_quoted_with_the_long_one_that_was_asked_for() -> None:
+    text = (
+        "- **Specifies:** How many guests the shop takes.\n- **Type:** a number\n- **Default value:** 128\n"
+        f"- **Notes:** Guests are taken until the shop is full. {TALK} {MORE}\n- **History:** {MORE} {TALK}\n"
+    )
+    answer = ask("Are guests taken until the shop is full?", [section(1, text, "Shop > max-guests")])
+    assert answer.startswith(
+        "- **Specifies:** How many guests the shop takes. [1]\n- **Type:** a number [1]\n- **Default value:** 128 [1]\n"
+        "- **Notes:** Guests are taken until the shop is full. [1]"
+    )

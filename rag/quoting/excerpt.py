@@ -28,10 +28,12 @@ DEFINING: Final = 0.12  # of `defines`, from which on a sentence or an item says
 CLEAR: Final = 0.25  # of a sentence behind the second, from which on an answer begins with it
 LEADING: Final = 2  # sentences before a definition that do not keep it waiting
 ABOVE: Final = 0.6  # share of the terms in the titles above a list, from which on none of its items defines them
+FIELD: Final = 120  # characters of an entry of a record that is always quoted
 ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
 ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
 NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
 
+_FIELD: Final = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
 # A heading that is the name of a setting, a function or an option, and no word of a language.
 _NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3,60}(?:\([\w, ]*\))?")
@@ -139,7 +141,16 @@ def _asked_entries(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -
     chosen = [entry for entry, held in zip(entries, shares, strict=True) if held > NEARLY * best]
     if best < (ASKED_OF_ALL if reading.shape.listing else ASKED) or len(chosen) > 2 or len(entries) < 4:
         return []
-    return head + [i for entry in chosen for i in entry]
+    fields = _fields(block, entries)
+    return head + [i for entry in entries if entry in chosen or entry in fields for i in entry]
+
+
+def _fields(block: QuoteBlock, entries: Sequence[list[int]]) -> list[list[int]]:
+    """The short entries of a record, "**Default value:** 128", which say what its longer ones are about."""
+    labelled = [entry for entry in entries if _FIELD.match(block.units[entry[0]].text)]
+    if block.form != "list" or 3 * len(labelled) < 2 * len(entries):
+        return []
+    return [entry for entry in labelled if sum(len(block.units[i].text) for i in entry) <= FIELD]
 
 
 def _with_omissions(block: QuoteBlock, wanted: Sequence[int]) -> Iterator[Line]:
@@ -171,12 +182,14 @@ def _shortened(block: QuoteBlock, wanted: Sequence[int]) -> list[int]:
         lead, entries = [*lead, body[0]], entries[1:]
     if block.form == "list" and (heads := _heads(block, entries, room)):
         return [*lead, *heads]
+    kept = [i for entry in _fields(block, entries) for i in entry]
+    room -= sum(len(block.units[i].text) for i in kept)
+    entries = [entry for entry in entries if entry[0] not in kept]
     if block.form != "steps":
         entries = sorted(entries, key=lambda e: -max(block.unit_scores[i] for i in e))
-    kept: list[int] = []
-    for entry in entries:
+    for place, entry in enumerate(entries):
         size = sum(len(block.units[i].text) for i in entry)
-        if kept and size > room:
+        if place and size > room:
             if block.form == "steps":
                 break
             continue  # a shorter one may fit
