@@ -85,7 +85,15 @@ def test_no_sentence_is_shown_without_what_it_points_to() -> None:
 
 
 @pytest.mark.parametrize(
-    "leaning", ["This is why it turns.", "Will turn the widget.", "From there, a widget turns.", "With that, it turns."]
+    "leaning",
+    [
+        "This is why it turns.",
+        "Will turn the widget.",
+        "From there, a widget turns.",
+        "With that, it turns.",
+        "By turning it, you avoid that kind of risk.",
+        "You should instead turn it.",
+    ],
 )
 def test_a_sentence_that_points_to_another_passage_is_left_out(leaning: str) -> None:
     answer = ask("What is a widget?", f"{leaning} A widget is a wheel with teeth.", "Widgets")

@@ -93,7 +93,8 @@ PLATFORMS: Final = tuple(
 # Words anywhere in a sentence that stand for something before it: "We do not recommend using these versions."
 POINTS_BACK: Final = re.compile(
     r"\b(?:these|those|the (?:above|former|latter)|as (?:above|before)"
-    r"|(?:all|any|some|because|instead) of (?:this|that|it)|in (?:this|that) (?:way|manner))\b(?! (?:who|that|which))"
+    r"|(?:all|any|some|because|instead) of (?:this|that|it)|in (?:this|that) (?:way|manner|case)"
+    r"|(?:this|that) (?:kind|sort|type) of|for (?:this|that) reason)\b(?! (?:who|that|which))"
 )
 
 # Words by which a heading leans on what stands before it, so that nobody understands it alone.
