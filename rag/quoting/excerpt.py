@@ -15,6 +15,7 @@ from typing import Final, cast
 from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
 from rag.quoting.relevance import Reading, defines, definitions, share
 from rag.quoting.snippet import snippet
+from rag.text.english.phrases import LEADS_TO_CODE
 from rag.text.markup import parse
 from rag.text.sentences import Unit, sentence_spans
 from rag.text.terms import Term, keys
@@ -78,7 +79,7 @@ def _is_cut_off(block: QuoteBlock, run: Sequence[QuoteBlock], quoted: Sequence[Q
 def _own_lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]) -> list[Line]:
     start = 0
     if not _has_antecedent(block, reading, quoted):
-        while start < len(block.units) and leans_back(block, block.units[start]):
+        while start < len(block.units) and leans_back(block, block.units[start]) and not _only_leads(block, start):
             start += 1
     if defining := _defining_item(block, reading):
         return [Line(block, block.units[i]) for i in defining]
@@ -93,6 +94,15 @@ def _own_lines(block: QuoteBlock, reading: Reading, quoted: Sequence[QuoteBlock]
     whole = any(i >= block.lead for i in wanted) and (not start or block.form in ("text", "code"))
     cut = [Line(block, None)] if start and block.form == "code" else []
     return [*cut, *_with_omissions(block, wanted)] if whole else []
+
+
+def _only_leads(block: QuoteBlock, index: int) -> bool:
+    """Whether a line does no more than lead to the code below it: "For example:"."""
+    return (
+        block.form == "code"
+        and index == block.lead - 1
+        and LEADS_TO_CODE.fullmatch(block.units[index].text) is not None
+    )
 
 
 def _leads_on(block: QuoteBlock, index: int) -> bool:

@@ -59,7 +59,7 @@ NO_DEFINITION: Final = re.compile(r"\s+(?:also|often|not|just|now|already|still|
 LEANS_BACK: Final = re.compile(
     r"(?!It(?:['’]s| is) (?:\w+ly |also |often |not )?[*_]*(?:possible|impossible|important|necessary|recommended|"
     r"common|best|advisable|worth|a good idea|good practice)\b)"
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here(?!['’]s| (?:is|are)\b)|However|"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|Such|Here(?!['’]s| (?:is|are|we|you)\b)|However|"
     r"Instead(?! of (?!this|that|it\b))|Then|Thus|Therefore|Also|But|And|Or|So|Otherwise|Similarly|Likewise|"
     r"For example|For instance|In contrast|"
     r"Both(?! [^.,;:]{1,60} and )|Each|Unlike(?= (?:this|that|these|those|it|the (?:above|previous|others?|former))\b)|"
@@ -69,6 +69,11 @@ LEANS_BACK: Final = re.compile(
     r"To \w+ (?:this|that|these|those|so)|Would|Will|Produces|From (?:there|here)|"
     r"With (?:this|that)|You (?:can|should|must|may|could) (?:instead|then|now)|"
     r"Second(?:ly)?(?=,)|Third(?:ly)?(?=,)|First(?:ly)?, (?:it|this|that|they|the latter))\b"
+)
+# A line that says nothing but that code follows.
+LEADS_TO_CODE: Final = re.compile(
+    r"(?:For (?:example|instance)|Then|Next|Now|Finally|Also|And|Or|Alternatively|Additionally)\b"
+    r"(?![^:]*\b(?:this|that|these|those|it|they)\b)[^.:]{0,60}:"
 )
 # "these statements": what is pointed to, as a word.
 POINTED: Final = re.compile(r"\b(?:this|that|these|those|such(?: an?)?) ([^\W\d_][\w-]*)", re.IGNORECASE)
