@@ -234,7 +234,7 @@ def test_of_a_record_the_short_entries_are_quoted_with_the_long_one_that_was_ask
     )
 
 
-@pytest.mark.parametrize("lead", ["For example:", "Here we demonstrate how to open the shop:", "Here's how it is done:"])
+@pytest.mark.parametrize("lead", ["For example:", "Here we demonstrate how to open it:", "Here's how it is done:"])
 def test_a_line_that_only_leads_to_code_stays_with_it(lead: str) -> None:
-    text = f"{TALK}\n\n{lead}\n\n```\nopen shop --main\n```"
+    text = f"{lead}\n\n```\nopen shop --main\n```"
     assert ask("How do I run open shop --main?", [section(1, text, "Shop")]).startswith(f"{lead} [1]\n\n```\nopen")
