@@ -444,3 +444,11 @@ def test_the_end_of_a_claim_in_the_words_of_a_line_is_denied_as_there() -> None:
     )
     assert check("A p-value is not the probability that the null hypothesis is true.", [text]).supported
     assert not check("A p-value is the probability that the null hypothesis is true.", [text]).supported
+
+
+def test_of_two_clauses_with_a_semicolon_each_says_what_it_says() -> None:
+    text = "A cog carries 2 cubes and moves 4 spaces; a carrack carries 4 cubes and moves 3 spaces."
+    assert check("A carrack carries 4 cubes and moves 3 spaces.", [text]).supported
+    assert check("A cog carries 2 cubes and moves 4 spaces.", [text]).supported
+    assert not check("A carrack carries 2 cubes and moves 4 spaces.", [text]).supported
+    assert not check("A cog carries 4 cubes and moves 3 spaces.", [text]).supported

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,7 @@ TITLE_WORDS: Final = 14  # at most, of a title without a mark
 DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_SEMICOLON: Final = re.compile(r";\s+")
 _ROW: Final = re.compile(r"[^\n]+")
 # Code, where a backslash is one, or a sign that Markdown would read but for the backslash before it.
 _ESCAPED: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\\(?P<sign>[!-/:-@\[-`{-~])", re.DOTALL)
@@ -116,7 +117,7 @@ class AnalyzedText:
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
-        """Its sentences, items, rows and headings."""
+        """Its sentences, each cut at semicolons, items, rows and headings."""
         return tuple(line for line in _lines(self.text) if line.tokens)
 
     @cached_property
@@ -195,7 +196,13 @@ def _lines(text: str) -> Iterator[TextLine]:
             for number, row in enumerate(_ROW.finditer(text, start, unit.end)):
                 yield TextLine(text, row.start(), row.end(), introduces=not number)
         elif unit.end > start:
-            yield TextLine(text, start, unit.end, heading=unit.kind == "heading", introduces=unit.kind == "lead")
+            cuts = (
+                [cut.end() for cut in _SEMICOLON.finditer(text, start, unit.end)]
+                if unit.kind in ("sentence", "item")
+                else []
+            )
+            for first, last in pairwise([start, *cuts, unit.end]):
+                yield TextLine(text, first, last, heading=unit.kind == "heading", introduces=unit.kind == "lead")
 
 
 def _title_end(text: str) -> int:

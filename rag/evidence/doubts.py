@@ -165,9 +165,14 @@ class Comparison(WordContexts):
 
     @cached_property
     def _others(self) -> list[tuple[int, Quantity]]:
-        """Those in the compared lines that the sentence does not have."""
+        """Those in the compared lines that the sentence does not have, or of another thing: 4 spaces for 4 cubes."""
+        own = [(q, _counted(self.said.tokens, q)) for q in self.quantities]
+
+        def is_said(held: Quantity, thing: str) -> bool:
+            return any(held.same(q) and (thing == noun or "" in (thing, noun)) for q, noun in own)
+
         near = [(number, q) for number, q in self._numbered if number in self.fullest]
-        return [(number, q) for number, q in near if not any(map(q.same, self.quantities))]
+        return [(number, q) for number, q in near if not is_said(q, _counted(self.sources.lines[number].tokens, q))]
 
     def _names(self) -> Iterator[ComparedToken]:
         """The names. A first word that a passage has in lower case is none, and one of the titles has no place.
@@ -217,6 +222,12 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _counted(tokens: Sequence[Token], quantity: Quantity) -> str:
+    """The key of the noun right behind a number without a unit; "" for none."""
+    after = tokens[quantity.last + 1 : quantity.last + 2]
+    return next((token.key for token in after if token.content and not quantity.unit), "")
 
 
 def _runs(said: Sequence[Token], line: Sequence[Token]) -> Iterator[tuple[int, int, int, int]]:
