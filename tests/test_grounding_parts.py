@@ -452,3 +452,21 @@ def test_of_two_clauses_with_a_semicolon_each_says_what_it_says() -> None:
     assert check("A cog carries 2 cubes and moves 4 spaces.", [text]).supported
     assert not check("A carrack carries 2 cubes and moves 4 spaces.", [text]).supported
     assert not check("A cog carries 4 cubes and moves 3 spaces.", [text]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [
+        ("A tenant who stays after the order may be removed only by a bailiff.", True),
+        ("A landlord who stays after the order may be removed only by a bailiff.", False),
+        ("A tenant who remains after the order may be removed only by a bailiff.", True),  # a synonym, nowhere else
+        ("Beginners should leave out the red cards in their game.", False),
+        ("Beginners should leave out the blue cards in their game.", True),
+    ],
+)
+def test_a_near_copy_with_another_word_of_the_passages_is_doubted(sentence: str, supported: bool) -> None:
+    text = (
+        "A tenant who stays after the order may be removed only by a bailiff. The landlord pays. "
+        "Beginners should leave out the blue cards in their game. The red ones are easy."
+    )
+    assert check(sentence, [text]).supported == supported

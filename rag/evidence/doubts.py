@@ -9,16 +9,27 @@ word shows is one score of six signals. Its weights are those of a logistic regr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final, Literal, NamedTuple
 
 from rag.evidence.analyzed_text import TextLine, cues, listed, opposites
 from rag.evidence.quantity import Quantity
-from rag.evidence.word_contexts import WordContexts
-from rag.evidence.words import Token
+from rag.evidence.word_contexts import WordContexts, is_denied, replaced, runs_at_end
+from rag.evidence.words import Token, key_of
 from rag.text.english import numerals
 from rag.text.english.numerals import POINTERS, SMALL
-from rag.text.english.word_lists import ALL, CAUSES, CUES, DATES, EXCEPTIONS, LIMITS, TIMES, UNIVERSALS
+from rag.text.english.stopwords import LIGHT, SAYS_ALSO
+from rag.text.english.word_lists import (
+    ALL,
+    BEGIN_SETS_OF_DAYS,
+    CAUSES,
+    CUES,
+    DATES,
+    EXCEPTIONS,
+    LIMITS,
+    TIMES,
+    UNIVERSALS,
+)
 
 SHORT: Final = 0.4  # by which the words around a word fit better than the word
 OF_NONE: Final = 0.25  # fit up to which a denial is about something else
@@ -29,9 +40,7 @@ MOST_MISSING: Final = 4  # missing words that count; more are no paraphrase
 QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of a passage
 JOINING: Final = frozenset({"than", "before", "after", "because"})  # has two sides that cannot be exchanged
 STOPS: Final = frozenset(".;:!?")
-RUN: Final = 3  # content words at the end of a claim that a line has in a row; fewer may be chance
 REPEATED: Final = 0.6  # share of the claim in such a run, denied alike, from which on no other denial counts
-BEFORE_RUN: Final = 4  # tokens before them in which a denial belongs to them
 COMPARED: Final = 4  # tokens before "than" among which the comparative is
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -74,6 +83,8 @@ class Comparison(WordContexts):
                 yield _REASONS[compared.kind].format(self.said.tokens[compared.first].word)
         if contrary > alike:
             yield "negation: the passages say the opposite of its end"
+        for said, held in self._substituted():
+            yield f"comparison: the passages have {held!r} in place of {said!r}"
         for joint in self._exchanged():
             yield f"comparison: the passages have the two sides of {joint!r} the other way round"
         for index in self._overstated():
@@ -88,12 +99,33 @@ class Comparison(WordContexts):
         longest = [0, 0]
         near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))
         for line in (self.sources.lines[n].tokens for n in near if n < len(self.sources.lines)):
-            for size, said_first, first, last in _runs(self.said.tokens, line):
-                otherwise = _is_denied(self.said.tokens, said_first, len(self.said.tokens)) != _is_denied(
+            for size, said_first, first, last in runs_at_end(self.said.tokens, line):
+                otherwise = is_denied(self.said.tokens, said_first, len(self.said.tokens)) != is_denied(
                     line, first, last
                 )
                 longest[otherwise] = max(longest[otherwise], size)
         return longest[0], longest[1]
+
+    def _substituted(self) -> list[tuple[str, str]]:
+        """The words of a near copy of a line that stand in place of others, and are in the passages elsewhere.
+
+        "A landlord may be removed by a bailiff" for "A tenant may be removed by a bailiff". A word that the passages do
+        not have is a synonym more often.
+        """
+        said = [token for token in self.said.tokens if token.word[0].isalnum()]
+        for line in (self.sources.lines[number].tokens for number in self.fullest[:3]):
+            found = [
+                (mine[0].word, other[0].word)
+                for mine, other in replaced(said, [token for token in line if token.word[0].isalnum()])
+                if all(token.key in self.sources.holders and token.word not in LIGHT for token in mine)
+                and not any(token.word in BEGIN_SETS_OF_DAYS for token in (*mine, *other))
+                and not any(
+                    token.key in _synonyms().get(old.key, _NONE) for token, old in zip(mine, other, strict=True)
+                )
+            ]
+            if found:
+                return found
+        return []
 
     def _overstated(self) -> Iterator[int]:
         """The words for a whole of what a near line limits: "all birds" for "most birds" or "birds except ducks"."""
@@ -224,44 +256,16 @@ class Comparison(WordContexts):
         return sides
 
 
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    """The words by which an answer may replace a word, by key."""
+    return {key_of(word): frozenset(map(key_of, others)) for word, others in SAYS_ALSO.items()}
+
+
 def _counted(tokens: Sequence[Token], quantity: Quantity) -> str:
     """The key of the noun right behind a number without a unit; "" for none."""
     after = tokens[quantity.last + 1 : quantity.last + 2]
     return next((token.key for token in after if token.content and not quantity.unit), "")
-
-
-def _runs(said: Sequence[Token], line: Sequence[Token]) -> Iterator[tuple[int, int, int, int]]:
-    """The stretches of a line with whose words the claim ends: the number of words, the first token of the claim, and
-    the first and the one after the last token of the line. Words that deny are passed over.
-    """
-    wanted, held = _spoken(said), _spoken(line)
-    for end in range(len(held), 0, -1):
-        size = 0
-        while size < min(end, len(wanted)) and line[held[end - 1 - size]].key == said[wanted[-1 - size]].key:
-            size += 1
-        if sum(line[at].content for at in held[end - size : end]) >= RUN:
-            first, line_first = wanted[-size], held[end - size]
-            if not _has_prefix(said[first - 1 : first], line[line_first - 1 : line_first]):
-                yield size, first, line_first, held[end - 1] + 1
-
-
-def _has_prefix(before: Sequence[Token], line_before: Sequence[Token]) -> bool:
-    """Whether the word before a run has a prefix in one place: "is not possible to" and "is impossible to"."""
-    words = [token.word for token in (*before, *line_before) if token.content]
-    return len(words) == 2 and words[0] != words[1] and (words[0].endswith(words[1]) or words[1].endswith(words[0]))
-
-
-def _spoken(tokens: Sequence[Token]) -> list[int]:
-    """The places of the words that deny nothing."""
-    denying = set(cues(tokens))
-    return [at for at, token in enumerate(tokens) if token.word[0].isalnum() and at not in denying]
-
-
-def _is_denied(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Whether the words `first` to `last`, or the clause before them, deny something."""
-    before = range(first - 1, max(-1, first - BEFORE_RUN - 1), -1)
-    begin = next((at + 1 for at in before if tokens[at].breaks), max(0, first - BEFORE_RUN))
-    return len(cues(tokens[begin:last])) % 2 == 1
 
 
 def _sides(tokens: Sequence[Token], joint: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, cached_property
 from itertools import accumulate, islice, pairwise
 from typing import Final
 
-from rag.evidence.analyzed_text import TextLine, read
+from rag.evidence.analyzed_text import TextLine, cues, read
 from rag.evidence.quantity import readings
+from rag.evidence.words import Token
 from rag.text.english.numerals import SMALL
 from rag.text.english.units import named
 from rag.text.english.word_lists import PRONOUNS
@@ -34,6 +36,10 @@ LABELLED: Final = 1  # tokens; "£38 for adults" is as near as "Adults: £38"
 PARTED: Final = 3  # tokens that a comma or an "and" between the two counts
 MOST: Final = 400  # places that are compared with one token
 SAME: Final = 40  # places of one word in one line
+RUN: Final = 3  # content words at the end of a claim that a line has in a row; fewer may be chance
+BEFORE_RUN: Final = 4  # tokens before such a run in which a denial belongs to them
+COPIED: Final = 0.7  # share of a claim that a line has in the same order, from which on it is a near copy of the line
+REPLACED: Final = 2  # content words, at most, that are replaced at one place
 REACH: Final = 12  # lines that are compared: those that hold most of the sentence
 
 
@@ -238,3 +244,58 @@ def share_held(words: Sequence[Word]) -> float:
     """The share of the words, by weight, that the passages hold, 0 to 1; 1 without words."""
     total = sum(word.weight for word in words)
     return sum(word.weight for word in words if word.key) / total if total else 1.0
+
+
+def runs_at_end(said: Sequence[Token], line: Sequence[Token]) -> Iterator[tuple[int, int, int, int]]:
+    """The stretches of a line with whose words the claim ends: the number of words, the first token of the claim, and
+    the first and the one after the last token of the line. Words that deny are passed over.
+    """
+    wanted, held = _spoken(said), _spoken(line)
+    for end in range(len(held), 0, -1):
+        size = 0
+        while size < min(end, len(wanted)) and line[held[end - 1 - size]].key == said[wanted[-1 - size]].key:
+            size += 1
+        if sum(line[at].content for at in held[end - size : end]) >= RUN:
+            first, line_first = wanted[-size], held[end - size]
+            if not _has_prefix(said[first - 1 : first], line[line_first - 1 : line_first]):
+                yield size, first, line_first, held[end - 1] + 1
+
+
+def _has_prefix(before: Sequence[Token], line_before: Sequence[Token]) -> bool:
+    """Whether the word before a run has a prefix in one place: "is not possible to" and "is impossible to"."""
+    words = [token.word for token in (*before, *line_before) if token.content]
+    return len(words) == 2 and words[0] != words[1] and (words[0].endswith(words[1]) or words[1].endswith(words[0]))
+
+
+def _spoken(tokens: Sequence[Token]) -> list[int]:
+    """The places of the words that deny nothing."""
+    denying = set(cues(tokens))
+    return [at for at, token in enumerate(tokens) if token.word[0].isalnum() and at not in denying]
+
+
+def is_denied(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether the words `first` to `last`, or the clause before them, deny something."""
+    before = range(first - 1, max(-1, first - BEFORE_RUN - 1), -1)
+    begin = next((at + 1 for at in before if tokens[at].breaks), max(0, first - BEFORE_RUN))
+    return len(cues(tokens[begin:last])) % 2 == 1
+
+
+def replaced(said: Sequence[Token], line: Sequence[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
+    """The content words in which a claim differs from a line that it copies otherwise, and those in their place.
+
+    No digits, which are compared as numbers, and no words that the other has elsewhere.
+    """
+    mine, other = [token.key for token in said], [token.key for token in line]
+    known, own = set(other), set(mine)
+    if sum(key in known for key in mine) < COPIED * len(mine):
+        return
+    aligned = SequenceMatcher(None, mine, other, autojunk=False)
+    if sum(match.size for match in aligned.get_matching_blocks()) < COPIED * len(mine):
+        return
+    for kind, begin, end, first, last in aligned.get_opcodes():
+        new = [token for token in said[begin:end] if token.content]
+        old = [token for token in line[first:last] if token.content]
+        few = kind == "replace" and 0 < len(new) == len(old) <= REPLACED
+        strange = not any(token.key in known for token in new) and not any(token.key in own for token in old)
+        if few and strange and not any(token.digits for token in (*new, *old)):
+            yield new, old
