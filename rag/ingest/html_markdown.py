@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.dialects import linked, pictured
+from rag.ingest.dialects import pictured
 from rag.ingest.fences import fenced
 from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
@@ -285,7 +285,7 @@ def _link(element: Tag, text: str, *, is_plain: bool) -> str:
         return text
     start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     address = f"<{target}>" if re.search(r"[\s()]", target) else target
-    return f"{start}[{linked(words)}]({address}){end}"
+    return f"{start}[{words}]({address}){end}"
 
 
 @cache
