@@ -42,6 +42,11 @@ def test_equal_neighbours_stand_in_the_breadcrumb_once() -> None:
     assert (one.breadcrumb, one.heading) == ("ROS 2 Basics", "")
 
 
+def test_a_title_that_a_numbered_heading_repeats_stands_in_the_breadcrumb_once() -> None:
+    (one,) = chunks_of("# 4. Odds and ends\n\n## 4.2. Pumps\n\nText.", title="Odds and ends", breadcrumb=("Faq",))
+    assert one.breadcrumb == "Faq > 4. Odds and ends > 4.2. Pumps"
+
+
 def test_titles_of_one_level_stand_beside_each_other() -> None:
     found = chunks_of("# 2.0\n\nTwo.\n\n# 1.0\n\nOne.\n\n## Mended\n\nM.", title="2.0", breadcrumb=("Releases",))
     assert [c.breadcrumb for c in found] == ["Releases > 2.0", "Releases > 1.0", "Releases > 1.0 > Mended"]

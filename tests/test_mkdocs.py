@@ -109,3 +109,14 @@ def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:
         "docs/index.md": "/// html | div.result\nShown.\n///\n\n/// note | Mind this\nWords.\n///\n",
     }
     assert pages(tmp_path, files)["docs/index.md"].text == "Shown.\n\nMind this:\n\nWords."
+
+
+def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tmp_path: Path) -> None:
+    nav = "nav:\n  - home: index.md\n  - Rules:\n    - index: rules/index.md\n    - Arms: rules/arms.md\n"
+    files = {"index.md": "# Pumps\n\nA.", "rules/index.md": "# All rules\n\nB.", "rules/arms.md": "# Of arms\n\nC."}
+    found = pages(tmp_path, {"mkdocs.yml": f"site_name: x\n{nav}", **{f"docs/{p}": t for p, t in files.items()}})
+    assert {path: page.title for path, page in found.items()} == {
+        "docs/index.md": "Pumps",
+        "docs/rules/index.md": "All rules",
+        "docs/rules/arms.md": "Arms",
+    }

@@ -22,7 +22,7 @@ from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import SourceSummary
 from rag.ingest.source_files import CONVERT, KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
-from rag.ingest.titles import bounded
+from rag.ingest.titles import bounded, names_no_page
 from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
@@ -144,7 +144,10 @@ def _read_pages(
 
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
     parsed = rules.convert(page)
-    title = bounded(plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page)))
+    title = plain_inline(rules.title(page))
+    if not title or names_no_page(title):
+        title = parsed.title or title or plain_inline(rules.usual_title(page))
+    title = bounded(title)
     breadcrumb = rules.breadcrumb(page)
     url = rules.url(page)
     # The other chapters of a book that is one file do not make this one a changed page.

@@ -56,8 +56,10 @@ class _Page:
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
-    """The first chunk of the start page, then of every page, or in a larger book of one page of each part: a folder, or
-    the pages outside folders whose titles begin alike. Empty if no page has a path.
+    """The first chunk of the start page, then of every page, or of one page of each other part in a book that is larger
+    or whose pages have the same titles. A part is a folder, or the pages outside folders whose titles begin alike.
+
+    Empty if no page has a path.
     """
     first: dict[tuple[str, str], IndexEntry] = {}
     for entry in await index.entries():
@@ -71,10 +73,11 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
         pages, key=lambda page: (page.start_rank == NO_START, not _SENTENCE.search(page.chunk.text), *page.place)
     )
     rest = [page for page in pages if page is not start]
-    if len(pages) > MOST:
+    if len(pages) > MOST or len({page.chunk.title.casefold() for page in pages}) < len(pages):
         parts: dict[str, _Page] = {}
         for page in sorted(rest, key=lambda page: page.place):
             parts.setdefault(page.part, page)
+        parts.pop(start.part, None)
         rest = sorted(parts.values(), key=lambda page: page.order)
     return [page.chunk for page in (start, *rest[: MOST - 1])]
 
