@@ -67,7 +67,7 @@ def test_questions_about_the_book_are_told_from_others(question: str, kind: str)
 
 
 async def test_where_trials_would_be_billed_the_questions_are_headings_that_were_not_tried(tmp_path: Path) -> None:
-    headings = ["How many teeth does a widget have?", "How to mount a widget", "Repair work", "Repair work"]
+    headings = ["3.12. How many teeth does a widget have?", "4 How to mount a widget", "Repair work", "Repair work"]
     headings += ["How to for blue widgets", "How to with our widgets"]
     index = FakeIndex(info=INFO)
     for number, heading in enumerate(headings):
