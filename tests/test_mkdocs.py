@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import BASE, addresses, pages
+from tests.books_on_disk import BASE, addresses, loaded, pages
 
 POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
 
@@ -135,3 +135,10 @@ def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tm
 def test_what_introduces_a_file_that_is_left_out_goes_with_it(text: str, expected: str, tmp_path: Path) -> None:
     files = {"mkdocs.yml": "site_name: x\n", "docs/.hidden.md": "x", "docs/index.md": text}
     assert pages(tmp_path, files)["docs/index.md"].text == expected
+
+
+def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
+    text = "Words.\n\n{!part.txt!}\n\n```\n{!a.py!}\n```\n\n{!_b.md!}\n\n{!other.md!}"
+    files = {"index.md": text, "part.txt": "P.", "a.py": "x", "c.py": "y", "_b.md": "B.", "other.md": "O."}
+    result = loaded(tmp_path, {"mkdocs.yml": "site_name: x\n", **{f"docs/{n}": t for n, t in files.items()}})
+    assert {name: n for name, n in result.passed_over.items() if name != ".yml"} == {".py": 1}

@@ -102,7 +102,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         failures=tuple(failures),
         generator=rules.name,
         reason=rules.reason,
-        passed_over=others,
+        passed_over=others - _included(found, rules),
         title=rules.site_title(),
         refused=rules.refused,
         above=rules.above,
@@ -140,6 +140,13 @@ def _read_pages(
         return pages  # a manual that search engines must not list as a whole, such as one of an old version
     others.update(page.file.suffix.lower() for page, _ in pages if page.is_set("noindex"))
     return listed
+
+
+def _included(found: SourceFiles, rules: Generator) -> Counter[str]:
+    """The files of the source that are no pages of their own and that its pages include, counted by their endings."""
+    pages = {page.file for page in rules.pages.values()}
+    inside = (file for file in rules.included - pages if file.is_relative_to(found.root))
+    return Counter(file.suffix.lower() for file in inside)
 
 
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
