@@ -50,9 +50,15 @@ class _Page:
         return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces]
 
     @property
+    def start_place(self) -> tuple[bool, bool, int, int, list[tuple[int, int, str]]]:
+        """The place among all pages: the least is the start page."""
+        says_nothing = not _SENTENCE.search(self.chunk.text)
+        return self.start_rank == NO_START, says_nothing, len(self.path.parts), self.start_rank, self.order
+
+    @property
     def place(self) -> tuple[int, int, list[tuple[int, int, str]]]:
         """The place among the pages of a part: the least introduces it."""
-        return len(self.path.parts), self.start_rank, self.order
+        return len(self.path.parts), _word_rank(self.path.stem), self.order
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
@@ -69,9 +75,7 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
     pages = sorted(_pages(await index.fetch([entry.id for entry in first.values()])), key=lambda page: page.order)
     if not pages:
         return []
-    start = min(
-        pages, key=lambda page: (page.start_rank == NO_START, not _SENTENCE.search(page.chunk.text), *page.place)
-    )
+    start = min(pages, key=lambda page: page.start_place)
     rest = [page for page in pages if page is not start]
     if len(pages) > MOST or len({page.chunk.title.casefold() for page in pages}) < len(pages):
         parts: dict[str, _Page] = {}
