@@ -111,6 +111,13 @@ def test_a_line_that_leads_in_stays_with_the_first_items_of_a_long_list() -> Non
     assert [i for i in items if not any(i in c.text for c in found)] == []
 
 
+@pytest.mark.parametrize("lead", ["Following is the list of parts.", "Robots have the following parts."])
+def test_a_sentence_that_announces_a_list_stays_with_it(lead: str) -> None:
+    items = "\n".join(f"- The item number {i} of the list is here" for i in range(3))
+    *_, last = chunks_of(f"{sentences(5)}\n\n{lead}\n\n{items}")
+    assert last.text == f"{lead}\n\n{items}"
+
+
 @pytest.mark.parametrize(
     "lead", ["Run this:", "`run` takes these:", "> As the manual says, run this:", "- One.\n- Then run this:"]
 )
