@@ -28,6 +28,11 @@ def test_a_sign_in_emphasis_that_begins_a_block_is_code(html: str, markdown: str
     assert text(html) == markdown
 
 
+def test_signs_in_quotation_marks_that_would_need_backslashes_are_code() -> None:
+    html = '<p>A "*" stands for ".*", "?" for one.</p>'
+    assert text(html) == 'A "`*`" stands for "`.*`", "?" for one.'
+
+
 def test_typewriter_words_are_code() -> None:
     html = "<p>Use <tt>*ad*.example.com</tt> or <a href='x'><tt>*.*</tt></a>.</p>"
     assert text(html) == "Use `*ad*.example.com` or [`*.*`](x)."

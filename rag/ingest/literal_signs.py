@@ -26,8 +26,10 @@ _SIGN: Final = re.compile(
     re.MULTILINE,
 )
 _MARK: Final = re.compile(f"[{_MARKS}]")
-# A pattern of paths such as `/usr/include/*/*.h`, which is easier to read as code than with backslashes.
+# A pattern of paths such as `/usr/include/*/*.h`, or signs in quotation marks such as ".*", which are easier to read as
+# code than with backslashes.
 _PATTERN: Final = re.compile(
+    rf"(?<=[\"“])[^\w\s\"“”`{_MARKS[2]}]{{0,5}}{_MARKS[0]}[^\w\s\"“”`{_MARKS[2]}]{{0,5}}(?=[\"”])|"
     rf"(?<![^\s(])(?=[^\s{_MARKS[0]}]*{_MARKS[0]})(?=[^\s/]*/)[\w./~{_MARKS[0]}{_MARKS[1]}-]*[\w{_MARKS[0]}](?=[.,;:)]?(?:\s|\Z))"
 )
 _BLOCK_END: Final = re.compile(r"(\n{2,}|\n(?=[ >]*(?:[-|]|\d+\.) ))")
