@@ -24,6 +24,7 @@ TRIED: Final = 6  # questions that are asked; each takes about a third of a seco
 PASSAGES: Final = 12
 THRESHOLD: Final = 0.2
 _HOW_TO: Final = re.compile(r"how to (?=(?P<verb>\w+))", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\A\d{1,3}(?:\.\d{1,3})*[.):]?\s+")
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ,'’?-]{8,70}")  # a heading of words, without code and markup
 
 
@@ -123,18 +124,23 @@ def _lacks_verb(heading: str) -> bool:
 
 
 def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
-    """Questions and the chunks below them: of headings that ask, of "How to" headings, then of other short ones."""
-    named = [chunk for chunk in chunks if _PLAIN.fullmatch(chunk.heading or chunk.title)]
-    plain = [chunk for chunk in named if not LEANING.search(chunk.heading) and not _lacks_verb(chunk.heading)]
-    asking = [chunk for chunk in plain if chunk.heading.endswith("?")]
-    showing = [chunk for chunk in plain if _HOW_TO.match(chunk.heading)]
-    short = [chunk for chunk in plain if 2 <= len(chunk.heading.split()) <= 5]
-    for chunk in asking[:3]:
-        yield chunk.heading, chunk
-    for chunk in showing[:2]:
-        yield f"{_HOW_TO.sub('How do I ', chunk.heading, count=1)}?", chunk
+    """Questions and the chunks below them: of headings that ask, of "How to" headings, then of other short ones.
+
+    The numbers of sections are no part of a question.
+    """
+    named = [(_NUMBER.sub("", chunk.heading), chunk) for chunk in chunks]
+    plain = [
+        one for one in named if _PLAIN.fullmatch(one[0]) and not LEANING.search(one[0]) and not _lacks_verb(one[0])
+    ]
+    asking = [one for one in plain if one[0].endswith("?")]
+    showing = [one for one in plain if _HOW_TO.match(one[0])]
+    short = [one for one in plain if 2 <= len(one[0].split()) <= 5]
+    yield from asking[:3]
+    for heading, chunk in showing[:2]:
+        yield f"{_HOW_TO.sub('How do I ', heading, count=1)}?", chunk
     from rag.text.vocabulary import is_foreign
 
-    foreign = is_foreign("\n".join(chunk.text for chunk in short))  # an English question would not suit the book
-    for chunk in short:
-        yield chunk.heading if foreign else f"What does the book say about {chunk.heading}?", chunk
+    # An English question would not suit a book in another language.
+    foreign = is_foreign("\n".join(chunk.text for _, chunk in short))
+    for heading, chunk in short:
+        yield heading if foreign else f"What does the book say about {heading}?", chunk

@@ -42,6 +42,11 @@ def test_equal_neighbours_stand_in_the_breadcrumb_once() -> None:
     assert (one.breadcrumb, one.heading) == ("ROS 2 Basics", "")
 
 
+def test_a_title_that_a_numbered_heading_repeats_stands_in_the_breadcrumb_once() -> None:
+    (one,) = chunks_of("# 4. Odds and ends\n\n## 4.2. Pumps\n\nText.", title="Odds and ends", breadcrumb=("Faq",))
+    assert one.breadcrumb == "Faq > 4. Odds and ends > 4.2. Pumps"
+
+
 def test_titles_of_one_level_stand_beside_each_other() -> None:
     found = chunks_of("# 2.0\n\nTwo.\n\n# 1.0\n\nOne.\n\n## Mended\n\nM.", title="2.0", breadcrumb=("Releases",))
     assert [c.breadcrumb for c in found] == ["Releases > 2.0", "Releases > 1.0", "Releases > 1.0 > Mended"]
@@ -104,6 +109,13 @@ def test_a_line_that_leads_in_stays_with_the_first_items_of_a_long_list() -> Non
     assert leading.startswith("These are the many")
     assert items[0] in leading
     assert [i for i in items if not any(i in c.text for c in found)] == []
+
+
+@pytest.mark.parametrize("lead", ["Following is the list of parts.", "Robots have the following parts."])
+def test_a_sentence_that_announces_a_list_stays_with_it(lead: str) -> None:
+    items = "\n".join(f"- The item number {i} of the list is here" for i in range(3))
+    *_, last = chunks_of(f"{sentences(5)}\n\n{lead}\n\n{items}")
+    assert last.text == f"{lead}\n\n{items}"
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ LATEX2HTML = """<div class="navigation"><!--Navigation Panel--><a href="b.html">
   <br><b> Next:</b> <a href="b.html">Names</a> <b> Up:</b> <a href="u.html">Pumps</a><br></div>"""
 DOCBOOK = """<div class="navheader"><table><tr><th>Pumps</th></tr><tr><td><a accesskey="n" href="b">Next</a></td></tr>
   </table></div><div class="toc"><p><b>Table of Contents</b></p><dl><dt><a href="#a">A</a></dt></dl></div>"""
+MODULAR = """<DIV CLASS="NAVHEADER"><TABLE><TR><TH>Manual of Pumps</TH></TR><TR><TD><A HREF="b" ACCESSKEY="N">Next</A>
+  </TD></TR></TABLE></DIV><DIV CLASS="TOC"><DL><DT>1. <A HREF="#a">A</A></DT><DD><DL><DT>1.1. <A HREF="#b">B</A></DT>
+  </DL></DD></DL></DIV><DIV CLASS="NAVFOOTER"><P>Names</P></DIV>"""
 INDEX = """<table><tr><th>Jump to:</th><td><a class="summary-letter" href="#A">A</a> <a class="summary-letter"
   href="#N">N</a></td></tr></table><table class="index-cp"><tr><td><a href="a.html">air</a></td></tr></table>"""
 
@@ -76,6 +79,7 @@ INDEX = """<table><tr><th>Jump to:</th><td><a class="summary-letter" href="#A">A
         ("", f"<center>{MAKEINFO}</center>"),
         ("LaTeX2HTML v2022.2", LATEX2HTML),
         ("DocBook XSL Stylesheets V1.79", DOCBOOK),
+        ("Modular DocBook HTML Stylesheet Version 1.79", MODULAR),
         ("", '<p><a href="a">← Pumps</a> | <a href="b" rel="next">Names</a> | <a href="c">Index</a></p>'),
     ],
 )

@@ -83,7 +83,7 @@ def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path)
     body = 'A:\n\n```py hl_lines="1"\n{!> docs/one.py [ln:1-2] !}\n```\n\nB:\n\n```py\n{! docs/gone.py !}\n```\n\n# C'
     book = {"mkdocs.yml": "site_name: a", "docs/page.md": body, "docs/one.py": "x = 1\ny = 2\nz = 3\n"}
     (document,) = load_source(written(tmp_path, book)).documents
-    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\nB:\n\n# C"
+    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\n# C"
 
 
 def test_loops_of_a_page_that_is_a_template_are_removed_with_what_they_repeat(tmp_path: Path) -> None:
@@ -379,14 +379,36 @@ def test_roles_of_extlinks_are_links_with_their_words(suffix: str, tmp_path: Pat
     [
         ("a.rst", "Fixed in :issue:`12`."),
         ("a.md", "Fixed in [#12](https://i.org/12)."),
+        ("a.md", r"Fixed in [\#12](https://i.org/12)."),
         ("a.html", "<body><p>Fixed in <a href='https://i.org/12'>#12</a>.</p></body>"),
     ],
 )
-def test_the_number_of_an_issue_is_not_written_like_a_citation(name: str, body: str, tmp_path: Path) -> None:
+def test_the_number_of_an_issue_has_no_backslash(name: str, body: str, tmp_path: Path) -> None:
     conf = "project = 'x'\nextlinks = {'issue': ('https://i.org/%s', '#%s')}"
     book = {name: body} | ({"conf.py": conf} if name == "a.rst" else {})
     (document,) = load_source(written(tmp_path, book)).documents
-    assert document.text == r"Fixed in [\#12](https://i.org/12)."
+    assert document.text == "Fixed in [#12](https://i.org/12)."
+
+
+@pytest.mark.parametrize(
+    ("written_so", "read_so"),
+    [
+        (r"Configure the \[options\] section, see (\#918).", "Configure the [options] section, see (#918)."),
+        (r"Set my\_option of 2 \* 3.", "Set my_option of 2 * 3."),
+        (r"Not \*emphasis\*, not `\[code\]`.", None),
+        (r"No \[link\](a.md).", r"No \[link](a.md)."),
+        (r"# Title \{\#id\}", None),
+        (r"\# No heading", None),
+        (r"A mark \[1\], a box \[ \], a formula $\[x\]$ and \(x\_i\).", None),
+        (r"\[ E = x\_i \]", None),
+        (r"A backslash: \\[x].", None),
+    ],
+)
+def test_markdown_keeps_only_the_backslashes_that_it_needs(
+    written_so: str, read_so: str | None, tmp_path: Path
+) -> None:
+    (document,) = load_source(written(tmp_path, {"a.md": written_so})).documents
+    assert document.text == (read_so or written_so)
 
 
 def test_doctests_and_notes_of_myst_are_read_as_the_site_shows_them(tmp_path: Path) -> None:

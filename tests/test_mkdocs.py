@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import BASE, addresses, pages
+from tests.books_on_disk import BASE, addresses, loaded, pages
 
 POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
 
@@ -109,3 +109,36 @@ def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:
         "docs/index.md": "/// html | div.result\nShown.\n///\n\n/// note | Mind this\nWords.\n///\n",
     }
     assert pages(tmp_path, files)["docs/index.md"].text == "Shown.\n\nMind this:\n\nWords."
+
+
+def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tmp_path: Path) -> None:
+    nav = "nav:\n  - home: index.md\n  - Rules:\n    - index: rules/index.md\n    - Arms: rules/arms.md\n"
+    files = {"index.md": "# Pumps\n\nA.", "rules/index.md": "# All rules\n\nB.", "rules/arms.md": "# Of arms\n\nC."}
+    found = pages(tmp_path, {"mkdocs.yml": f"site_name: x\n{nav}", **{f"docs/{p}": t for p, t in files.items()}})
+    assert {path: page.title for path, page in found.items()} == {
+        "docs/index.md": "Pumps",
+        "docs/rules/index.md": "All rules",
+        "docs/rules/arms.md": "Arms",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Set values. The following\nare supported:\n\n```yaml\n{!../.hidden!}\n```\n\nEnd.", "Set values.\n\nEnd."),
+        ("Words.\n\nThe following are supported:\n\n{!.hidden.md!}\n\nEnd.", "Words.\n\nEnd."),
+        ('Such as:\n\n--8<-- ".hidden.md"\n\nEnd.', "End."),
+        ("- One.\n- Two:\n\n  ```\n  {!.hidden!}\n  ```\n", "- One."),
+        ("As below:\n\n```\n{!.hidden!}\nx = 1\n```", "As below:\n\n```\nx = 1\n```"),
+    ],
+)
+def test_what_introduces_a_file_that_is_left_out_goes_with_it(text: str, expected: str, tmp_path: Path) -> None:
+    files = {"mkdocs.yml": "site_name: x\n", "docs/.hidden.md": "x", "docs/index.md": text}
+    assert pages(tmp_path, files)["docs/index.md"].text == expected
+
+
+def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
+    text = "Words.\n\n{!part.txt!}\n\n```\n{!a.py!}\n```\n\n{!_b.md!}\n\n{!other.md!}"
+    files = {"index.md": text, "part.txt": "P.", "a.py": "x", "c.py": "y", "_b.md": "B.", "other.md": "O."}
+    result = loaded(tmp_path, {"mkdocs.yml": "site_name: x\n", **{f"docs/{n}": t for n, t in files.items()}})
+    assert {name: n for name, n in result.passed_over.items() if name != ".yml"} == {".py": 1}

@@ -67,7 +67,7 @@ def test_questions_about_the_book_are_told_from_others(question: str, kind: str)
 
 
 async def test_where_trials_would_be_billed_the_questions_are_headings_that_were_not_tried(tmp_path: Path) -> None:
-    headings = ["How many teeth does a widget have?", "How to mount a widget", "Repair work", "Repair work"]
+    headings = ["3.12. How many teeth does a widget have?", "4 How to mount a widget", "Repair work", "Repair work"]
     headings += ["How to for blue widgets", "How to with our widgets"]
     index = FakeIndex(info=INFO)
     for number, heading in enumerate(headings):
@@ -137,3 +137,26 @@ async def test_a_folder_that_holds_nearly_all_pages_is_no_part() -> None:
     found = [chunk.source_file_path for chunk in await overview(index)]
     assert found[0] == "docs/index.md"
     assert {"docs/guides/p0.md", "docs/ideas/p0.md"} < set(found)
+
+
+def _index_of(pages: dict[str, str]) -> FakeIndex:
+    """An index with one chunk of each page, by their paths with their titles."""
+    index = FakeIndex()
+    for path, title in pages.items():
+        chunk = replace(make_chunk(path), source_file_path=path, chunk_index=0, title=title, breadcrumb=title)
+        index.points[chunk.id] = Point(chunk, [1.0], SparseVector([], []))
+    return index
+
+
+async def test_a_book_whose_parts_have_pages_with_the_same_title_is_shown_by_its_parts() -> None:
+    pages = {f"{part}/{name}.html": name.title() for part in ("faq", "manual") for name in ("arms", "index")}
+    found = [chunk.source_file_path for chunk in await overview(_index_of({"index.html": "Pumps"} | pages))]
+    assert found == ["index.html", "faq/index.html", "manual/index.html"]
+
+
+async def test_the_part_of_the_start_page_is_named_once() -> None:
+    titles = ("home > Pumps", "Home > Use", "Setup > Build")
+    pages = {f"{name}.md": title for name, title in zip(("index", "use", "build"), titles, strict=True)}
+    index = _index_of(pages | {f"rules/r{n}.md": f"Rules > r{n}" for n in range(MOST)})
+    found = [chunk.source_file_path for chunk in await overview(index)]
+    assert found == ["index.md", "build.md", "rules/r0.md"]

@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 from rag.book import Chunk, Document, without_addresses
 from rag.ingest.page import Block, parsed
 from rag.ingest.splitting import longest, pack
-from rag.ingest.titles import bounded, same_title, says_it_all
+from rag.ingest.titles import bounded, is_numbered, same_title, says_it_all
 
 NAMESPACE: Final = UUID("6f1c1a52-6d0b-5f0e-9a3f-3b1f6f0e7c11")
 MAX_TOKENS: Final = 250  # the packaged model sees 254 word pieces
@@ -148,15 +148,18 @@ def _has_siblings(blocks: Sequence[Block], title: str) -> bool:
 def _breadcrumb(document: Document, section: _Section, fits: Callable[[str], bool]) -> str:
     """`Folder > Title > H2 > H3`, without repeated neighbours, and without a title that the section stands beside.
 
-    A folder whose words are all in the page's title (`Nvidia isaac sim > Chapter 9: NVIDIA Isaac Sim`) is left out. A
-    breadcrumb that is too long loses its outermost parts: `… > H2 > H3`.
+    Of two neighbours that differ only in the number of a section, the numbered one stays. A folder whose words are all
+    in the page's title (`Nvidia isaac sim > Chapter 9: NVIDIA Isaac Sim`) is left out. A breadcrumb that is too long
+    loses its outermost parts: `… > H2 > H3`.
     """
     crumbs: list[str] = []
     folders = document.breadcrumb
     if folders and (says_it_all(document.title, folders[-1]) or same_title(document.title, folders[-1])):
         folders = folders[:-1]
     for crumb in (*folders, *[document.title][: section.titled], *section.path):
-        if crumb and not (crumbs and same_title(crumb, crumbs[-1])):
+        if crumbs and is_numbered(crumb, crumbs[-1]):
+            crumbs[-1] = crumb
+        elif crumb and not (crumbs and same_title(crumb, crumbs[-1])):
             crumbs.append(crumb)
     for first in range(len(crumbs)):
         breadcrumb = " > ".join([*["…"][:first], *crumbs[first:]])

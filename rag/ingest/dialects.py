@@ -16,7 +16,6 @@ _ALERT: Final = re.compile(
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}:[ ]{1,3}(?=\S)", re.MULTILINE)
 _ABBREVIATION: Final = re.compile(r"^\*\[[^\]\n]{1,100}\]:[^\n]*\n?", re.MULTILINE)
 _DASH: Final = re.compile(r"(?<=\s)-{2,3}(?=\s)|(?<=\w)---(?=\w)")
-_NUMBER: Final = re.compile(r"\A#(?=\d+\Z)")
 _OWN_ID: Final = re.compile(r"(?<![\w=\"'])#([^\s{}#=\"']+)|\bid=[\"']?([^\s\"'{}]+)")
 
 _HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
@@ -45,11 +44,6 @@ def with_dashes(text: str) -> str:
     'core — its API, a – b, --option'
     """
     return _DASH.sub(lambda dash: "–" if dash[0] == "--" else "—", text)
-
-
-def linked(words: str) -> str:
-    """The words of a link. The number of an issue gets a backslash, since `[#12]` looks like a citation of one."""
-    return _NUMBER.sub(r"\\\g<0>", words)
 
 
 def own_id(attributes: str) -> str:

@@ -10,11 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.dialects import linked, pictured
+from rag.ingest.dialects import pictured
 from rag.ingest.fences import fenced
 from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_emphasis import join_emphasis
+from rag.ingest.html_literals import place_literals
 from rag.ingest.html_manpages import place_man_pages
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
@@ -126,6 +127,7 @@ def settle(element: Tag) -> None:
         _typeset(formula)
     place_notes(element)
     place_man_pages(element)
+    place_literals(element)
     join_emphasis(element)
     place_definitions(element)
     make_plain(element)
@@ -277,13 +279,13 @@ def _code(element: Tag) -> str:
 def _link(element: Tag, text: str, *, is_plain: bool) -> str:
     """A link with the converted text in it; only the text if it leads nowhere or `is_plain`; nothing without words."""
     words, target = " ".join(text.split()), str(element.get("href") or "")
-    if not any(c.isalnum() for c in words):
+    if not any(c.isalnum() or c == "`" for c in words):
         return ""
     if not target or is_plain or re.match(r"(?i)\s*(?:javascript|data):", target):
         return text
     start, end = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     address = f"<{target}>" if re.search(r"[\s()]", target) else target
-    return f"{start}[{linked(words)}]({address}){end}"
+    return f"{start}[{words}]({address}){end}"
 
 
 @cache

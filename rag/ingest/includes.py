@@ -31,12 +31,14 @@ class Includes:
 
     Files are read in `roots`. A folder in `named`, by the configuration, may be hidden; only texts are read from it,
     since it could be `.git`. `refused` says by the names of files why they are not read: they lie outside, are hidden
-    or no texts, or are missing, if the generator `tells_missing` ones itself. Files just outside are in `outside`.
+    or no texts, or are missing, if the generator `tells_missing` ones itself. Files just outside are in `outside`, and
+    those that were read in `used`.
     """
 
     def __init__(self, *roots: Path, named: Sequence[Path] = (), tells_missing: bool = False) -> None:
         self.refused: dict[str, str] = {}
         self.outside: set[Path] = set()
+        self.used: set[Path] = set()
         self._tells_missing = tells_missing
         self._roots = roots
         self._named = named
@@ -58,6 +60,7 @@ class Includes:
             return None
         for folder in folders:
             if (text := self._read(name, folder)) is not None:
+                self.used.add(resolved(folder / name))
                 self._used[0] += len(text) + USE
                 if self._used[0] > INCLUDED:
                     raise ValueError(f"the files that it includes add up to more than {INCLUDED:,} characters")

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from rag.errors import UsageError
-from rag.ingest.dialects import linked, pictured
+from rag.ingest.dialects import pictured
 from rag.ingest.page_draft import PageDraft
 
 Resolve = Callable[[str], str]
@@ -35,7 +35,6 @@ _DEFINITION: Final = re.compile(  # it may stand in a list or a quote; code has 
 _INLINE: Final = re.compile(
     rf"(?<=\])\((?P<space>[ \t\n]{{0,3}})(?P<target>{_TARGET})(?P<title>{_TITLE})[ \t\n]{{0,3}}\)"
 )
-_NUMBERED: Final = re.compile(r"(?<!\\)\[(#\d{1,9})\]\(")
 _REFERENCE: Final = re.compile(
     rf"(?<![\\!\]])\[(?P<text>{_LABEL})\](?:\[(?P<label>[^\[\]\n]{{0,300}})\](?!\[)|(?![(\[:]))"
 )
@@ -63,7 +62,6 @@ def rewrite_links(draft: PageDraft, resolve: Resolve, unknown: Unknown = lambda 
     text = _references(draft, text, unknown)
     text = _INLINE.sub(lambda link: f"({_escaped(resolve(link['target'].strip('<>')))})", text)
     text = re.sub(rf"(?<!\\)\[({_LABEL})\]\(\)", r"\1", text)
-    text = _NUMBERED.sub(lambda link: f"[{linked(link[1])}](", text)
     draft.text = re.sub(r"(?<!\\)\[\s*\]\([^()\n]*\)", "", text)  # what was only an image without a description
 
 

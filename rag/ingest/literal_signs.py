@@ -26,11 +26,15 @@ _SIGN: Final = re.compile(
     re.MULTILINE,
 )
 _MARK: Final = re.compile(f"[{_MARKS}]")
-# A pattern of paths such as `/usr/include/*/*.h`, which is easier to read as code than with backslashes.
+# A pattern of paths such as `/usr/include/*/*.h`, or signs in quotation marks such as ".*", which are easier to read as
+# code than with backslashes.
 _PATTERN: Final = re.compile(
+    rf"(?<=[\"“])[^\w\s\"“”`{_MARKS[2]}]{{0,5}}{_MARKS[0]}[^\w\s\"“”`{_MARKS[2]}]{{0,5}}(?=[\"”])|"
     rf"(?<![^\s(])(?=[^\s{_MARKS[0]}]*{_MARKS[0]})(?=[^\s/]*/)[\w./~{_MARKS[0]}{_MARKS[1]}-]*[\w{_MARKS[0]}](?=[.,;:)]?(?:\s|\Z))"
 )
 _BLOCK_END: Final = re.compile(r"(\n{2,}|\n(?=[ >]*(?:[-|]|\d+\.) ))")
+_NUMBER_SIGN: Final = re.compile(r"(?<![\\{\[])\\#(?=\w)|(?<=\[)\\#(?=\d{1,9}\]\()")
+_ELSEWHERE_MARKUP: Final = re.compile(r"\$|\\[(`]|\\\[(?=[\s\d^#!x])|\A\s*\\\[.*\\\]\s*\Z", re.DOTALL)
 _BULLET: Final = re.compile(rf"^([ >]*(?:(?:-|\d+\.) +)*){_MARKS[0]}(?=\s)", re.MULTILINE)
 # Code, or an escaped sign; in snake_case it needs no backslash.
 _ESCAPED: Final = re.compile(
@@ -53,6 +57,20 @@ def less_escaped(markdown: str) -> str:
         return found["sign"].translate(_MARKED) if found["sign"] else found[0]
 
     return unmarked(_ESCAPED.sub(sign, _MARK.sub("", markdown)))
+
+
+def plainer(markdown: str) -> str:
+    """Markdown that its author wrote, without the backslashes that it does not need. Its code is masked.
+
+    Blocks with formulas, and with brackets that would look like a citation or a box to tick, stay as they are.
+    """
+    if "\\" not in markdown:
+        return markdown
+    blocks = _BLOCK_END.split(markdown)
+    return "".join(
+        block if "\\" not in block or _ELSEWHERE_MARKUP.search(block) else less_escaped(_NUMBER_SIGN.sub("#", block))
+        for block in blocks
+    )
 
 
 def unmarked(text: str) -> str:

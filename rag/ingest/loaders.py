@@ -22,11 +22,11 @@ from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import SourceSummary
 from rag.ingest.source_files import CONVERT, KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
-from rag.ingest.titles import bounded
+from rag.ingest.titles import bounded, names_no_page
 from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 8
+VERSION: Final = 9
 
 
 class LoadResult(SourceSummary):
@@ -102,7 +102,7 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         failures=tuple(failures),
         generator=rules.name,
         reason=rules.reason,
-        passed_over=others,
+        passed_over=others - _included(found, rules),
         title=rules.site_title(),
         refused=rules.refused,
         above=rules.above,
@@ -142,9 +142,19 @@ def _read_pages(
     return listed
 
 
+def _included(found: SourceFiles, rules: Generator) -> Counter[str]:
+    """The files of the source that are no pages of their own and that its pages include, counted by their endings."""
+    pages = {page.file for page in rules.pages.values()}
+    inside = (file for file in rules.included - pages if file.is_relative_to(found.root))
+    return Counter(file.suffix.lower() for file in inside)
+
+
 def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
     parsed = rules.convert(page)
-    title = bounded(plain_inline(rules.title(page)) or parsed.title or plain_inline(rules.usual_title(page)))
+    title = plain_inline(rules.title(page))
+    if not title or names_no_page(title):
+        title = parsed.title or title or plain_inline(rules.usual_title(page))
+    title = bounded(title)
     breadcrumb = rules.breadcrumb(page)
     url = rules.url(page)
     # The other chapters of a book that is one file do not make this one a changed page.

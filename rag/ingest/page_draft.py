@@ -12,6 +12,7 @@ from typing import Final
 
 from rag.ingest.anchors import AnchorRule
 from rag.ingest.fences import FENCE, close_fences, fenced, fenced_lines, fences
+from rag.ingest.literal_signs import plainer
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
 from rag.ingest.tags import Tag, strip_tags, with_powers
@@ -108,7 +109,7 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[Tag], s
 def finish(draft: PageDraft, description: str = "") -> MarkdownText:
     """The page as plain Markdown, below its description unless it begins with that."""
     draft.rewrite_code(_without_options)
-    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(draft.text), flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(plainer(draft.text)), flags=re.MULTILINE)
     plain = draft.restored(re.sub(r"\n{3,}", "\n\n", text)).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
         title, rest = (plain[: match.end()], plain[match.end() :]) if (match := _TITLE.match(plain)) else ("", plain)

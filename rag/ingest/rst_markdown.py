@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from rag.ingest.dialects import linked, pictured, titled, with_dashes
+from rag.ingest.dialects import pictured, titled, with_dashes
 from rag.ingest.fences import fenced
 from rag.ingest.rst_syntax import ADMONITIONS
 
@@ -198,7 +198,7 @@ class RstMarkdown:
         address = self._link(target) if target else ""
         if not address or address == words or address == f"mailto:{words}":
             return words
-        return f"[{linked(words)}]({re.sub(r'[ ()<>]', lambda sign: f'%{ord(sign[0]):02X}', address)})"
+        return f"[{words}]({re.sub(r'[ ()<>]', lambda sign: f'%{ord(sign[0]):02X}', address)})"
 
     def _note(self, node: Node) -> str:
         """The text of a footnote, in parentheses at its first reference."""

@@ -25,6 +25,7 @@ _SENTENCE: Final = re.compile(
     r"(?:(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bno)(?<!\bDr)(?<!\bMr)(?<!\bFig)[.!?…][\"'”’)\]*_]*\s+)"
     r"|[。！？]"
 )
+_ANNOUNCES: Final = re.compile(r"(?:^|\bthe )following\b|\bas follows\b", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s+")
 _NOT_PROSE: Final = re.compile(r"`{3}|~{3}|\||(?:[-*+]|\d{1,9}[.)])\s")
 _QUOTED: Final = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
@@ -145,8 +146,9 @@ class Packer:
 def is_lead_in(text: str) -> bool:
     """Whether a text only introduces what follows: `The node:`, `**Key points**`, `Listing 3-1: A node`, `- main.py:`.
 
-    It is short, one paragraph or one item, and does not end like a sentence. A line that is nothing but code is the
-    signature of an entry, or the name of a file, and introduces its description however long it is.
+    It is short, one paragraph or one item, and does not end like a sentence, unless it is a single one that announces
+    something: `Following is the list of rules.` A line that is nothing but code is the signature of an entry, or the
+    name of a file, and introduces its description however long it is.
     """
     stripped = _QUOTED.sub("", text).strip()
     if _SIGNATURE.match(stripped):
@@ -155,7 +157,8 @@ def is_lead_in(text: str) -> bool:
         stripped = _ITEM.sub("", stripped)
     if not stripped or len(stripped) > LEAD_IN or "\n\n" in stripped or _NOT_PROSE.match(stripped):
         return False
-    return stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
+    announces = stripped.endswith(".") and not _SENTENCE.search(stripped) and _ANNOUNCES.search(stripped)
+    return bool(announces) or stripped.rstrip("*_ ")[-1:] not in set(".!?…)]`|。！？")
 
 
 def pack(blocks: Sequence[Block], text: str, starts: Sequence[int], fits: Fits) -> list[tuple[int, str]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 300  # characters of a title
 _NUMBER: Final = re.compile(r"\d+\s*[-_.]+\s*(?=[^-_.\s])")
+_SECTION: Final = re.compile(r"\d{1,3}(?:\.\d{1,3})*[.):]?\s+")
 _VERSION_OR_DATE: Final = re.compile(r"\d+[-_.]\d+")
 # Names of files that hold the title of a book; the earlier, the more likely.
 _START: Final = ("title-page", "title", "index", "readme", "_index", "home")
@@ -28,6 +29,17 @@ LONGEST: Final = 120  # characters
 def same_title(one: str, other: str) -> bool:
     """Whether two titles are equal but for case, spaces and punctuation, such as `ROS 2 Basics` and `ROS2 basics`."""
     return title_letters(one) == title_letters(other)
+
+
+def is_numbered(title: str, other: str) -> bool:
+    """Whether a title is another one behind the number of a section, as in `4. Miscellaneous`."""
+    number = _SECTION.match(title)
+    return number is not None and same_title(title[number.end() :], other)
+
+
+def names_no_page(title: str) -> bool:
+    """Whether a title says only that its page is the first one of a folder."""
+    return title.casefold() in ("index", "home", "readme")
 
 
 def bounded(title: str) -> str:

@@ -50,14 +50,22 @@ class _Page:
         return [(0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces]
 
     @property
+    def start_place(self) -> tuple[bool, bool, int, int, list[tuple[int, int, str]]]:
+        """The place among all pages: the least is the start page."""
+        says_nothing = not _SENTENCE.search(self.chunk.text)
+        return self.start_rank == NO_START, says_nothing, len(self.path.parts), self.start_rank, self.order
+
+    @property
     def place(self) -> tuple[int, int, list[tuple[int, int, str]]]:
         """The place among the pages of a part: the least introduces it."""
-        return len(self.path.parts), self.start_rank, self.order
+        return len(self.path.parts), _word_rank(self.path.stem), self.order
 
 
 async def overview(index: ChunkIndex) -> list[Chunk]:
-    """The first chunk of the start page, then of every page, or in a larger book of one page of each part: a folder, or
-    the pages outside folders whose titles begin alike. Empty if no page has a path.
+    """The first chunk of the start page, then of every page, or of one page of each other part in a book that is larger
+    or whose pages have the same titles. A part is a folder, or the pages outside folders whose titles begin alike.
+
+    Empty if no page has a path.
     """
     first: dict[tuple[str, str], IndexEntry] = {}
     for entry in await index.entries():
@@ -67,14 +75,13 @@ async def overview(index: ChunkIndex) -> list[Chunk]:
     pages = sorted(_pages(await index.fetch([entry.id for entry in first.values()])), key=lambda page: page.order)
     if not pages:
         return []
-    start = min(
-        pages, key=lambda page: (page.start_rank == NO_START, not _SENTENCE.search(page.chunk.text), *page.place)
-    )
+    start = min(pages, key=lambda page: page.start_place)
     rest = [page for page in pages if page is not start]
-    if len(pages) > MOST:
+    if len(pages) > MOST or len({page.chunk.title.casefold() for page in pages}) < len(pages):
         parts: dict[str, _Page] = {}
         for page in sorted(rest, key=lambda page: page.place):
             parts.setdefault(page.part, page)
+        parts.pop(start.part, None)
         rest = sorted(parts.values(), key=lambda page: page.order)
     return [page.chunk for page in (start, *rest[: MOST - 1])]
 

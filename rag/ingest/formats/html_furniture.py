@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from rag.ingest.html_elements import choice, meta
+from rag.ingest.html_elements import choice, class_names, meta
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -19,7 +19,7 @@ _FURNITURE: Final = {
     "#synthetic-implementations-list, #blanket-implementations, #blanket-implementations-list",
     "javadoc": ".sub-title, .inheritance, .search-input-container, .table-header",
     "asciidoctor": "#toc, #footer",
-    "docbook": ".navheader, .navfooter, div.toc, div[class^=list-of-]",
+    **dict.fromkeys(("docbook", "modular"), ".navheader, .navfooter, div.toc, div.lot, div[class^=list-of-]"),
     **dict.fromkeys(
         ("texi", "makeinfo"),
         "table[class^=index-], table:has(a.summary-letter), .printindex, [class*=header-printindex], "
@@ -53,6 +53,8 @@ def without_furniture(page: BeautifulSoup) -> bool:
     furniture = _FURNITURE.get(name[0]) if name else None
     if furniture is None:
         return True
+    for element in page.find_all(class_=True):  # in capitals in "Modular DocBook HTML Stylesheet"
+        element["class"] = " ".join(one.lower() if one.isupper() else one for one in class_names(element))
     if _only_lists(page, written_by):
         return False
     for element in page.select(furniture):
@@ -108,7 +110,7 @@ def _signs(link: Tag) -> set[str]:
 
 
 def _only_lists(page: BeautifulSoup, written_by: str) -> bool:
-    classes = list(page.body.get("class") or ()) if page.body is not None else []
+    classes = class_names(page.body) if page.body is not None else []
     title = page.title.get_text().strip() if page.title is not None else ""
     return (
         bool(_JAVADOC_LISTS.match(written_by))

@@ -247,6 +247,11 @@ class Generator(ABC):
         return found
 
     @property
+    def included(self) -> set[Path]:
+        """The files that pages include and that were read."""
+        return {file for _, includes in self._included for file in includes.used}
+
+    @property
     def above(self) -> str:
         """The folder above the source that holds files which its pages include; empty where there is none."""
         outside = {file for _, includes in self._included for file in includes.outside}
