@@ -83,7 +83,7 @@ def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path)
     body = 'A:\n\n```py hl_lines="1"\n{!> docs/one.py [ln:1-2] !}\n```\n\nB:\n\n```py\n{! docs/gone.py !}\n```\n\n# C'
     book = {"mkdocs.yml": "site_name: a", "docs/page.md": body, "docs/one.py": "x = 1\ny = 2\nz = 3\n"}
     (document,) = load_source(written(tmp_path, book)).documents
-    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\n# C"
+    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\nB:\n\n# C"
 
 
 def test_loops_of_a_page_that_is_a_template_are_removed_with_what_they_repeat(tmp_path: Path) -> None:

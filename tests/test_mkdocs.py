@@ -122,21 +122,6 @@ def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tm
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Set values. The following\nare supported:\n\n```yaml\n{!../.hidden!}\n```\n\nEnd.", "Set values.\n\nEnd."),
-        ("Words.\n\nThe following are supported:\n\n{!.hidden.md!}\n\nEnd.", "Words.\n\nEnd."),
-        ('Such as:\n\n--8<-- ".hidden.md"\n\nEnd.', "End."),
-        ("- One.\n- Two:\n\n  ```\n  {!.hidden!}\n  ```\n", "- One."),
-        ("As below:\n\n```\n{!.hidden!}\nx = 1\n```", "As below:\n\n```\nx = 1\n```"),
-    ],
-)
-def test_what_introduces_a_file_that_is_left_out_goes_with_it(text: str, expected: str, tmp_path: Path) -> None:
-    files = {"mkdocs.yml": "site_name: x\n", "docs/.hidden.md": "x", "docs/index.md": text}
-    assert pages(tmp_path, files)["docs/index.md"].text == expected
-
-
 def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
     text = "Words.\n\n{!part.txt!}\n\n```\n{!a.py!}\n```\n\n{!_b.md!}\n\n{!other.md!}"
     files = {"index.md": text, "part.txt": "P.", "a.py": "x", "c.py": "y", "_b.md": "B.", "other.md": "O."}

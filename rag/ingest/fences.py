@@ -11,10 +11,6 @@ from typing import Final
 FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
 )
-LEAD_IN: Final = 20  # lines of a paragraph that introduces a block
-_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-_NO_PROSE: Final = re.compile(r"[ \t>]*(?:#|`{3}|~{3}|!!!|\?\?\?|===|///|:::|\|)")
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 _LANGUAGE: Final = re.compile(r"[\w+#.-]+")
 _LANGUAGES: Final = {
     "py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": "", "htm": "html",
@@ -71,46 +67,11 @@ def fenced_lines(lines: Sequence[str]) -> set[int]:
 
 
 def without_empty_fences(text: str) -> str:
-    """The text without the fenced blocks that have nothing inside, since the files that they name are missing.
-
-    What introduces such a block goes with it.
-    """
+    """The text without the fenced blocks that have nothing inside, since the files that they name are missing."""
     lines = text.split("\n")
-    found: list[str] = []
-    end = 0
-    for block in fences(lines):
-        if not any(lines[n].strip() for n in block.inside):
-            found += lines[end : block.begin]
-            drop_lead_in(found)
-            end = block.end
-    return "\n".join([*found, *lines[end:]])
-
-
-def drop_lead_in(lines: list[str]) -> None:
-    """Remove a sentence at the end of the lines that introduces what follows with a colon.
-
-    >>> lines = ["Set values.", "These are", "known:", ""]
-    >>> drop_lead_in(lines)
-    >>> lines
-    ['Set values.', '']
-    """
-    end = len(lines)
-    while end and not lines[end - 1].strip():
-        end -= 1
-    if not end or not lines[end - 1].rstrip().endswith(":"):
-        return
-    begin = end
-    while begin > max(end - LEAD_IN, 0) and _is_prose(lines[begin - 1]):
-        begin -= 1
-        if _ITEM.match(lines[begin]):
-            break
-    if begin < end:
-        lines[begin:end] = _SENTENCE_END.split("\n".join(lines[begin:end]))[:-1]
-
-
-def _is_prose(line: str) -> bool:
-    """Whether a line can be one of a paragraph or an item, not of code, a heading, a note or a tab."""
-    return bool(line.strip()) and not _NO_PROSE.match(line)
+    empty = [block for block in fences(lines) if not any(lines[n].strip() for n in block.inside)]
+    gone = {n for block in empty for n in range(block.begin, block.end)}
+    return "\n".join(line for n, line in enumerate(lines) if n not in gone)
 
 
 def close_fences(text: str) -> str:

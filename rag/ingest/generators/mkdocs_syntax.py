@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag.ingest.dialects import own_id, titled, without_abbreviations, without_definition_marks
-from rag.ingest.fences import FENCE, drop_lead_in, fenced, fenced_lines, language_of, without_empty_fences
+from rag.ingest.fences import FENCE, fenced, fenced_lines, language_of, without_empty_fences
 from rag.ingest.includes import Includes, line_span, section
 from rag.ingest.page_draft import PageDraft
 from rag.ingest.spans import Span
@@ -116,19 +116,12 @@ def with_snippets(text: str, folders: Sequence[Path], includes: Includes) -> str
         elif snippet or (block and line.strip()):
             name = snippet["name"] if snippet else line.strip().removeprefix(";")
             indent = snippet["indent"] if snippet else ""
-            _add(_snippet(name, folders, includes), indent, found)
+            found += [indent + one for one in _snippet(name, folders, includes)]
         elif file:
-            _add(_included_file(file, folders, includes), file["indent"], found)
+            found += [file["indent"] + one for one in _included_file(file, folders, includes)]
         elif not block and not _SNIPPET_SECTION.search(line):
             found.append(line)
     return without_empty_fences("\n".join(found))
-
-
-def _add(included: list[str], indent: str, lines: list[str]) -> None:
-    """Add the lines of a file; where there are none, what introduces them goes."""
-    lines += (indent + one for one in included)
-    if not included:
-        drop_lead_in(lines)
 
 
 def _snippet(name: str, folders: Sequence[Path], includes: Includes) -> list[str]:
