@@ -112,20 +112,22 @@ class Comparison(WordContexts):
         "A landlord may be removed by a bailiff" for "A tenant may be removed by a bailiff". A word that the passages do
         not have is a synonym more often.
         """
-        said = [token for token in self.said.tokens if token.word[0].isalnum()]
-        for line in (self.sources.lines[number].tokens for number in self.fullest[:3]):
-            found = [
-                (mine[0].word, other[0].word)
-                for mine, other in replaced(said, [token for token in line if token.word[0].isalnum()])
-                if all(token.key in self.sources.holders and token.word not in LIGHT for token in mine)
-                and not any(token.word in BEGIN_SETS_OF_DAYS for token in (*mine, *other))
-                and not any(
-                    token.key in _synonyms().get(old.key, _NONE) for token, old in zip(mine, other, strict=True)
-                )
-            ]
-            if found:
+        near, wanted = self.fullest[:3], [token.key for token in _wordings(self.said) if token.content]
+        if any(all(key in self.sources.lines[number].places for key in wanted) for number in near):
+            return []  # another line has all of its words
+        for number in near:
+            pairs = replaced(_wordings(self.said), _wordings(self.sources.lines[number]))
+            if found := [(new[0].word, old[0].word) for new, old in pairs if self._changes(number, new, old)]:
                 return found
         return []
+
+    def _changes(self, number: int, new: Sequence[Token], old: Sequence[Token]) -> bool:
+        """Whether words in place of those of a line change what it says: no synonyms, days, or names above the line."""
+        known = all(token.key in self.sources.holders and token.word not in LIGHT for token in new)
+        named = any(token.key in self.sources.above[number] for token in new)
+        dated = any(token.word in BEGIN_SETS_OF_DAYS for token in (*new, *old))
+        alike = any(one.key in _synonyms().get(other.key, _NONE) for one, other in zip(new, old, strict=True))
+        return known and not (named or dated or alike)
 
     def _overstated(self) -> Iterator[int]:
         """The words for a whole of what a near line limits: "all birds" for "most birds" or "birds except ducks"."""
@@ -254,6 +256,11 @@ class Comparison(WordContexts):
                 differs = not (lines[number].denies_near(at) if denied else self.said.denies_near(index))
             sides[differs].append((number, at))
         return sides
+
+
+def _wordings(line: TextLine) -> list[Token]:
+    """The words of a line without its numbers, which are compared by their values."""
+    return [t for at, t in enumerate(line.tokens) if t.word[0].isalnum() and at not in line.counted]
 
 
 @cache
