@@ -470,3 +470,15 @@ def test_a_near_copy_with_another_word_of_the_passages_is_doubted(sentence: str,
         "Beginners should leave out the blue cards in their game. The red ones are easy."
     )
     assert check(sentence, [text]).supported == supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "supported"),
+    [
+        ("Over 5 people came on Monday.", "Over 5 people came on Monday.", True),
+        ("Over 5 people came on Monday.", "Under 5 people came on Monday.", False),
+        ("Some 5 people came on Monday.", "Over 5 people came on Monday.", True),
+    ],
+)
+def test_a_bound_may_be_the_first_word(sentence: str, passage: str, supported: bool) -> None:
+    assert check(sentence, [passage]).supported == supported

@@ -375,6 +375,7 @@ def test_a_bold_line_with_a_citation_is_an_answer_by_itself(answer: str) -> None
     [
         "**Spot weighs 89 kg** [1]\n\n",
         "**Atlas is not a robot**\n\n",
+        "**Atlas isn't a robot**\n\n",
         "## Atlas is never a robot\n\n",
         "| Atlas | Spot weighs 89 kg |\n|---|---|\n| A robot | weighs 32 kg [1] |\n\n",
     ],

@@ -25,7 +25,7 @@ from rag.types import OMISSION
 
 POINTED: Final = "address: it only pointed at an address"
 _STATES: Final = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|does|do|did|will|not|never|no)\b|\w n['’]t\b|\d", re.IGNORECASE
+    r"\b(?:is|are|was|were|has|have|had|can|does|do|did|will|not|never|no)\b|\wn['’]t\b|\d", re.IGNORECASE
 )
 _COLUMN_WORDS: Final = 4  # most words of a column's name; more may state something
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)*_]*$")

@@ -73,8 +73,7 @@ class Comparison(WordContexts):
 
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, but for absent numbers."""
-        near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))  # "It is not ..."
-        denials = [(n, at) for n in near if n < len(self.sources.lines) for at in self.sources.lines[n].denials]
+        denials = [(number, at) for number in self._near for at in self.sources.lines[number].denials]
         denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
         alike, contrary = self._same_ends()
         for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
@@ -90,6 +89,12 @@ class Comparison(WordContexts):
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
 
+    @cached_property
+    def _near(self) -> list[int]:
+        """The compared lines, and the one behind the best, which may begin with "It is not"."""
+        after = [number + 1 for number in self.fullest[:1] if number + 1 < len(self.sources.lines)]
+        return list(dict.fromkeys((*self.fullest, *after)))
+
     def _same_ends(self) -> tuple[int, int]:
         """How many words at the end of the claim a near line has in a row, denied alike, and denied otherwise.
 
@@ -97,8 +102,7 @@ class Comparison(WordContexts):
         is the chance of rain tomorrow".
         """
         longest = [0, 0]
-        near = dict.fromkeys((*self.fullest, *(number + 1 for number in self.fullest[:1])))
-        for line in (self.sources.lines[n].tokens for n in near if n < len(self.sources.lines)):
+        for line in (self.sources.lines[number].tokens for number in self._near):
             for size, said_first, first, last in runs_at_end(self.said.tokens, line):
                 otherwise = is_denied(self.said.tokens, said_first, len(self.said.tokens)) != is_denied(
                     line, first, last

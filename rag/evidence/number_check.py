@@ -200,10 +200,11 @@ class NumberCheck:
 def _bound(before: Sequence[str]) -> str:
     """Which bound the words before a number make of it: "lower", "upper", "exact"; "" for none.
 
-    >>> _bound(["no", "less", "than"]), _bound(["at", "least"]), _bound(["less", "than"])
-    ('lower', 'lower', 'upper')
+    >>> _bound(["no", "less", "than"]), _bound(["at", "least"]), _bound(["less", "than"]), _bound(["over"])
+    ('lower', 'lower', 'upper', 'lower')
     """
-    at = next((at for at in (-2, -1) if list(before[at:])[:1] and before[at:][0] in numerals.BOUND), 0)
-    bound = numerals.BOUND[before[at]] if at else ""
-    denied = bound and len(before) + at > 0 and before[at - 1] in numerals.DENYING
+    last = range(max(0, len(before) - 2), len(before))
+    at = next((at for at in last if before[at] in numerals.BOUND), -1)
+    bound = numerals.BOUND[before[at]] if at >= 0 else ""
+    denied = at > 0 and before[at - 1] in numerals.DENYING
     return numerals.REVERSED[bound] if denied and bound in numerals.REVERSED else bound

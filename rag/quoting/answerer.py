@@ -265,8 +265,7 @@ def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading:
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
     begin = first[0].place if first else 0
     if first and first[0].begun:  # a list or table in several passages
-        whole = (first[0].begun, *reading.runs[first[0].run])
-        begin = min(block.place for block in chosen if block in whole and (block.begun or block) is first[0].begun)
+        begin = min(block.place for block in chosen if (block.begun or block) is first[0].begun)
     if reading.shape.steps and not reading.shape.definition:
         steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
         while begin - 1 in steps:
@@ -331,8 +330,7 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
 
 def _opens_side(block: QuoteBlock, reading: Reading) -> bool:
     """Whether a block opens the section about one of the things that the question compares."""
-    held = keys(block.heading)
-    named = block.first and any(share(side, held) == 1.0 for side in reading.sides)
+    named = block.first and any(share(side, keys(block.heading)) == 1.0 for side in reading.sides)
     return named and share(terms(block.heading), keys(reading.question)) > SIDE
 
 
