@@ -57,9 +57,24 @@ def wrapped(answer: str) -> str:
         lambda text: re.sub(r"\[(\d)\]", r"【\1】", text),
         lambda text: re.sub(r" \[(\d)\]", r"[\1]", text),
         lambda text: re.sub(r" \[(\d)\]\.", r". [\1]", text),
+        lambda text: re.sub(r"\b(three|tank|filter|minute)\b", r"**\1**", text),
+        lambda text: re.sub(r"\b(three|tank|filter|minute)\b", r"_\1_", text),
         wrapped,
     ],
-    ids=["CRLF", "parentheses", "bullets", "steps", "quoted", "hyphens", "brackets", "joined", "after", "wrapped"],
+    ids=[
+        "CRLF",
+        "parentheses",
+        "bullets",
+        "steps",
+        "quoted",
+        "hyphens",
+        "brackets",
+        "joined",
+        "after",
+        "bold",
+        "emphasised",
+        "wrapped",
+    ],
 )
 def test_an_answer_in_another_form_stands_the_same(written: Callable[[str], str]) -> None:
     assert standings(written(ANSWER)) == standings(ANSWER)

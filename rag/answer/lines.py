@@ -27,6 +27,7 @@ _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
+_EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -132,14 +133,15 @@ def with_sign(text: str, sign: str, at: int) -> str:
 def announced(lead: str) -> tuple[int, str]:
     """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
 
-    >>> announced("There are six types:")
+    >>> announced("There are **six** types:")
     (6, 'There are types:')
     """
-    match = ANNOUNCES.search(lead)
+    plain = _EMPHASIS.sub("", lead)
+    match = ANNOUNCES.search(plain)
     if match is None or unit_of(match["noun"]):
         return 0, lead
     number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
-    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
+    return number, plain[: match.start()] + plain[match.end("number") :].lstrip()
 
 
 class LineParser:
