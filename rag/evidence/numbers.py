@@ -197,7 +197,8 @@ def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
 
 def _day_part(tokens: Sequence[Token], last: int) -> int:
     """How many tokens behind an hour name the half of the day: "pm", "in the morning"; 0 for none."""
-    return next((size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS), 0)
+    parts = (len(part) for part in numerals.DAY_PARTS if _words(tokens, last + 1, len(part)) == part)
+    return next(parts, 0)
 
 
 def _half_of_range(tokens: Sequence[Token], last: int) -> bool | None:
