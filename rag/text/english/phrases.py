@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from rag.text.english.speech_acts import BOOK, TOLD
+from rag.text.english.word_lists import LINK_WORDS
 
 # Titles of sections that ask questions or list literature, and so answer nothing.
 ASIDE: Final = re.compile(
@@ -363,3 +364,5 @@ a an the chapter section part page file heading book documentation docs manual o
 named entitled subsection paragraph
 """
 AROUND_NAMES: Final = frozenset(_AROUND_NAME_WORDS.split())
+# A word that makes of "(from ...)" the name of a page.
+NAMES_PAGE: Final = LINK_WORDS | frozenset(SORTS_OF_PARTS) | {"file", "heading", "passage", "passages", "text"}
