@@ -219,3 +219,50 @@ def test_a_time_a_share_and_a_date_are_compared_in_any_form(sentence: str, stand
 def test_pounds_of_money_and_of_weight_are_told_by_the_sign() -> None:
     assert check("The book costs 89 pounds.", ["The book costs £89."]).supported
     assert check("The book was printed in the 30s.", ["The book was printed in the 30s."]).supported
+
+
+TARIFF = "A card costs 60 cents. The shift lasts seven and one-half hours. Cards in hand are worth nothing."
+HOURS = "Lunch is from half past twelve to half past two. Few kitchens open before seven, and all have seven tables."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("A card costs €0.60.", TARIFF),
+        ("The shift lasts 7.5 hours.", TARIFF),
+        ("The shift lasts 7 1/2 hours.", TARIFF),
+        ("The shift lasts 7.5 hours.", "The shift lasts 7 and a half hours."),
+        ("He earns 20.5 days.", "He earns twenty and one-half days."),
+        ("He earns 2 1/12 days.", "He earns two and one-twelfth days."),
+        ("Days he earns: 2 1/12", "He earns two and one-twelfth days."),
+    ],
+)
+def test_a_number_with_a_part_and_an_amount_in_cents_are_supported(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Lunch is from 12:30 to 14:30.", HOURS),
+        ("Few kitchens open before 7 pm.", HOURS),
+        ("| Cards in hand | 0 |", TARIFF),
+    ],
+)
+def test_an_hour_of_either_half_of_the_day_and_0_for_nothing_are_doubted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("A card costs €0.70.", TARIFF),
+        ("A card costs €60.", TARIFF),
+        ("The shift lasts 8.5 hours.", TARIFF),
+        ("Lunch is from 12:30 to 15:30.", HOURS),
+        ("Few kitchens open before 8 pm.", HOURS),
+        ("The card has 0 corners.", "The card has four corners."),
+    ],
+)
+def test_another_amount_hour_or_count_is_contradicted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "contradicted"
