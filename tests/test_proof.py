@@ -318,6 +318,13 @@ def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> 
     assert [one.standing for one in proof.sentences] == ["unconfirmed"]
 
 
+def test_a_marker_stands_before_the_word_that_joins_an_item_to_the_next() -> None:
+    passage = "A pump stops if its tank is empty, if its motor is hot or if its door is open."
+    answer = "A pump stops if:\n- its tank is empty,\n- its motor is hot, or\n- its door is open [1]."
+    items = "- its tank is empty [1],\n- its motor is hot [1], or\n- its door is open [1]."
+    assert prove(answer, [passage]).text.endswith(items)
+
+
 def test_a_marker_below_code_goes_where_the_lead_in_cites_the_same_passage() -> None:
     proof = prove("Run this [1]:\n\n```\na <= b\n```\n[1]", FACTS)
     assert proof.text == "Run this [1]:\n\n```\na <= b\n```"

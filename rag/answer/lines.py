@@ -28,6 +28,7 @@ _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
 _EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
+_JOINS_NEXT: Final = re.compile(r"[,;]?[ \t]+(?:and|or)[ \t]*\Z|[,;][ \t]*\Z")  # at the end of an item: "a node, or"
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -113,10 +114,11 @@ def _is_bare_row(line: str) -> bool:
 def with_markers(text: str, numbers: Iterable[int]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
-    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
-    ('A node runs [1][3].', '| Pump | 12 kg [2] |')
+    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,)), with_markers("a node, or", (1,))
+    ('A node runs [1][3].', '| Pump | 12 kg [2] |', 'a node [1], or')
     """
-    end = len(text.rstrip(".!?…:。！？"))
+    joint = _JOINS_NEXT.search(text)
+    end = joint.start() if joint else len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return with_sign(text, "".join(f"[{n}]" for n in numbers), end)
