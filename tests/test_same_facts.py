@@ -266,3 +266,42 @@ def test_an_hour_of_either_half_of_the_day_and_0_for_nothing_are_doubted(sentenc
 )
 def test_another_amount_hour_or_count_is_contradicted(sentence: str, passage: str) -> None:
     assert check(sentence, [passage]).standing == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Don't forget to validate the card before each ride.", "You need a card; validate it before every ride."),
+        ("Close the valve before you leave.", "Do not forget to close the valve before you leave."),
+        ("Not really: it is made for small tables.", "It is made for small tables."),
+        ("If no format is given, it reads ISO 8601 first.", "If you leave out `format`, it reads ISO 8601 first."),
+        (
+            "The employee, alone or with a steward, speaks to the supervisor.",
+            "The employee, with or without a steward, speaks to the supervisor.",
+        ),
+        (
+            "It ends when a player fills all ten warehouse spaces.",
+            "It ends when a player fills all ten spaces of the warehouse.",
+        ),
+        ("Customary gifts are not taxed.", "Tax on gifts is high. Usual gifts are not taxed."),
+    ],
+)
+def test_a_phrase_that_denies_or_counts_nothing_is_no_difference(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+def test_an_activity_at_the_beginning_is_no_name_of_a_title() -> None:
+    said, passage = "Filing an objection does not help by itself.", "An objection by itself does not help."
+    assert check(said, [passage], known="Filing deadlines", beside=["Filing deadlines"]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Do not close the valve.", "Do not forget to close the valve before you leave."),
+        ("A player owns three boats in the harbour.", "A player owns three coins. Boats lie in the harbour."),
+        ("The robot does not start if no key is given.", "The robot starts if a key is given, by default at noon."),
+    ],
+)
+def test_another_denial_or_another_thing_is_doubted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"

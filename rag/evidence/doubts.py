@@ -23,8 +23,10 @@ from rag.text.english.word_lists import (
     ALL,
     BEGIN_SETS_OF_DAYS,
     CAUSES,
+    CONDITIONS,
     CUES,
     DATES,
+    DEFAULTS,
     EXCEPTIONS,
     LIMITS,
     TIMES,
@@ -41,6 +43,7 @@ QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of 
 JOINING: Final = frozenset({"than", "before", "after", "because"})  # has two sides that cannot be exchanged
 STOPS: Final = frozenset(".;:!?")
 REPEATED: Final = 0.6  # share of the claim in such a run, denied alike, from which on no other denial counts
+CONDITION: Final = 4  # tokens from "if" to the "not" of its clause
 COMPARED: Final = 4  # tokens before "than" among which the comparative is
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -74,7 +77,9 @@ class Comparison(WordContexts):
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, but for absent numbers."""
         denials = [(number, at) for number in self._near for at in self.sources.lines[number].denials]
-        denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
+        denied = [
+            ComparedToken("denial", at, at, denials, []) for at in cues(self.said.tokens) if not self._assumes(at)
+        ]
         alike, contrary = self._same_ends()
         for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
             repeated = contrary < alike >= REPEATED * len(self.said.tokens) and compared.kind in ("denial", "negation")
@@ -88,6 +93,12 @@ class Comparison(WordContexts):
             yield f"comparison: the passages have the two sides of {joint!r} the other way round"
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
+
+    def _assumes(self, cue: int) -> bool:
+        """Whether a denial is of a condition, for which a near line tells a default: "If no name is given" of it."""
+        before = {token.word for token in self.said.tokens[max(0, cue - CONDITION) : cue]}
+        told = (token.word for number in self._near for token in self.sources.lines[number].tokens)
+        return not CONDITIONS.isdisjoint(before) and not DEFAULTS.isdisjoint(told)
 
     @cached_property
     def _near(self) -> list[int]:

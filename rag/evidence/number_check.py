@@ -120,15 +120,19 @@ class NumberCheck:
         # Not "318 Earth masses" and "3 Na⁺ ions", and "two people" may be any two.
         noun = [token for token in after[:1] if not token.capital and token.word not in LIGHT | {"vs"}]
         is_noun = any(token.content and token.key not in self._sources.holders for token in noun)
-        return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, places) else None
+        return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, after, places) else None
 
-    def _counts_other(self, noun: Sequence[Token], places: Places) -> bool:
-        """Whether the passages have the noun, but another one after the number, and this one nowhere around it."""
+    def _counts_other(self, noun: Sequence[Token], after: Sequence[Token], places: Places) -> bool:
+        """Whether the passages have the noun, but another one after the number, and this one nowhere around it.
+
+        "Ten warehouse spaces" are "ten spaces of the warehouse".
+        """
         key = next((token.key for token in noun if token.content), "")
         lines = [(self._sources.lines[number].tokens, at) for number, at in places]
         following = [tokens[at + 1 : at + 2] for tokens, at in lines]
         around = {token.key for tokens, at in lines for token in tokens[max(0, at - NOUN_REACH) : at + 1 + NOUN_REACH]}
         others = all(token.content for tokens in following for token in tokens) and all(following)
+        others = others and {token.key for tokens in following for token in tokens}.isdisjoint(t.key for t in after)
         return key in self._sources.holders and bool(places) and others and key not in around
 
     def _added_bound(self, quantity: Quantity, places: Places) -> int | None:

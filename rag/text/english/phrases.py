@@ -185,6 +185,7 @@ WRAPS: Final = re.compile(
     r"in (?:other words|a few words|a nutshell|simple terms)|"
     r"additionally|furthermore|moreover|therefore|thus|also|besides|for (?:example|instance)|that said|specifically|"
     r"notably|in particular|finally|to (?:summari[sz]e|sum up|conclude|put it simply)|put simply|simply put|"
+    r"not (?:really|quite|exactly|necessarily)|"
     r"basically|essentially|importantly|crucially|interestingly|tl;?dr|(?:that[’']s a )?(?:good|great) question|"
     r"(?:the |my )?(?:short |quick |brief |direct |simple |final )?(?:answer|summary|conclusion)|"
     rf"as {BOOK} (?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?)|"
