@@ -305,3 +305,31 @@ def test_an_activity_at_the_beginning_is_no_name_of_a_title() -> None:
 )
 def test_another_denial_or_another_thing_is_doubted(sentence: str, passage: str) -> None:
     assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The frame of the portrait is original.", "A man holds a letter. The frame is not original."),
+        (
+            "The patch at the edge of the mosaic was destroyed.",
+            "The patch at the edge was not destroyed; couches stood there.",
+        ),
+    ],
+)
+def test_a_statement_that_a_passage_denies_as_a_whole_is_doubted(sentence: str, passage: str) -> None:
+    assert "negation: the passages deny it" in check(sentence, [passage]).reasons
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The original frame is lost.", "The frame is not original. The original frame is lost."),
+        (
+            "If the frame is original, the price is high.",
+            "Is the frame not original? If it is original, the price is high.",
+        ),
+    ],
+)
+def test_a_denial_of_something_else_raises_no_such_doubt(sentence: str, passage: str) -> None:
+    assert "negation: the passages deny it" not in check(sentence, [passage]).reasons
