@@ -318,6 +318,14 @@ def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> 
     assert [one.standing for one in proof.sentences] == ["unconfirmed"]
 
 
+@pytest.mark.parametrize("heading", ["**Summary of the senses**", "## Doubt"])
+def test_a_heading_in_a_block_quotation_is_a_heading(heading: str) -> None:
+    answer = f"> {heading}\n>\n> The senses deceive us [1]."
+    proof = prove(answer, ["Descartes doubts everything. The senses deceive us."], question="What is doubt?")
+    assert proof.text == answer
+    assert proof.sentences[0].standing == "frame"
+
+
 def test_a_marker_stands_before_the_word_that_joins_an_item_to_the_next() -> None:
     passage = "A pump stops if its tank is empty, if its motor is hot or if its door is open."
     answer = "A pump stops if:\n- its tank is empty,\n- its motor is hot, or\n- its door is open [1]."

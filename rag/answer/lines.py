@@ -18,7 +18,7 @@ from rag.types import OMISSION, Quote, Standing
 LineKind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
-_HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
+_HEADING: Final = re.compile(r"(?:>[ \t]*)*(?P<signs>#{1,6})[ \t]+")
 # All of it is bold, and it is neither a sentence nor a lead.
 _BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
 BOLD: Final = 7  # the level of a bold heading
@@ -96,7 +96,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
         kind = "definition"
     elif starts and _RULE.fullmatch(text):
         kind = "rule"
-    elif heading or (starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare)):
+    elif heading or (starts and ends and not prefix.strip("> \t") and not is_lead and _BOLD_HEADING.fullmatch(bare)):
         kind = "heading"
     elif starts and (body.text.startswith("|") or (ends and not prefix and _is_bare_row(bare))):
         kind = "row"
