@@ -168,6 +168,7 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
         ("{% highlight ruby linenos %}\nputs 1\n{% endhighlight %}", "```ruby\nputs 1\n```"),
         ("{% raw %}{{ x }}{% endraw %} {{ page.title }} {{ x | y }}", "{{ x }} T "),
         ("A `{{ \"{{\" }} b }}` {{ '{%' }} c %}", "A `{{ b }}` {% c %}"),
+        ("On ${{ matrix.os }} for ${{ page.title }}", "On ${{ matrix.os }} for $T"),
         ("A {% for x in y %}{{ x }}{% endfor %}{% if z %}B{% endif %}", "A B"),
         ("{% if page.title %}A{% if x %}B{% else %}C{% endif %}{% else %}D{% endif %}E", "ABCE"),
         ('{% if page.n < 9 %}A{% elsif page.title == "T" %}B{% elsif x %}C{% else %}D{% endif %}', "B"),
