@@ -36,6 +36,7 @@ def text(folder: Path, generator: str, body: str, files: dict[str, str] | None =
             r"$\sum_{k=0}^{n} x_{i=1}$, \(y_{i=1}\), set {a=b} [x](https://a.org) and {.c}." "\n\n\\[\nz_{i=1}\n\\]",
         ),
         ("- item {.c}\n\nA\n{.c}", "- item \n\nA"),
+        ('## Hive {: #h new env="A_B" }\n\nWax {: only }.\n\n## Bee {: old}', "## Hive  {#h}\n\nWax .\n\n## Bee "),
         ("```md\n!!! note\n    no\n{: #x }\n```", "```md\n!!! note\n    no\n{: #x }\n```"),
         ('```py hl_lines="1 3" linenums="1" title="a.py"\nx\n```', '```py title="a.py"\nx\n```'),
         ("``` { .py .annotate }\nx\n```", "```py\nx\n```"),
