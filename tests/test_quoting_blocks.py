@@ -166,3 +166,12 @@ def test_a_description_whose_name_ends_the_passage_before_it_is_quoted_with_the_
     first, second = part(2, "Each is an exception.\n\n`OilError(message)`", 7), part(1, rest, 8)
     answer = ask_book("What is raised when the widget jams?", [second, first])
     assert "`OilError(message)` [2]\n\nRaised when the widget jams. [1]" in answer
+
+
+@pytest.mark.parametrize(
+    "caption", ["Figure 3: The gear", "**Figure 9.3. The gear of the widget**", "Table 2.1. Gears."]
+)
+def test_a_caption_alone_answers_nothing(caption: str) -> None:
+    assert ask("What does the gear of the widget do?", f"{caption}\n\nThe gear turns the widget.") == (
+        "The gear turns the widget. [1]"
+    )

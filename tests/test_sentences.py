@@ -45,6 +45,12 @@ def kinds(markdown: str) -> list[tuple[str, str]]:
         ("**It works.** **It is fast.**", ["**It works.**", "**It is fast.**"]),
         ("Wait... what? Well… yes.", ["Wait... what?", "Well… yes."]),
         ("这是一句话。这是另一句！", ["这是一句话。", "这是另一句！"]),
+        ("**Figure 9.4. A hive** of bees. It hums.", ["**Figure 9.4. A hive** of bees.", "It hums."]),
+        ("See Table 16.1. Then go on.", ["See Table 16.1.", "Then go on."]),
+        (
+            "It closed on Jan. 1, 2005. It reopened in Feb. Bees left.",
+            ["It closed on Jan. 1, 2005.", "It reopened in Feb.", "Bees left."],
+        ),
         ("An open `tick. Then more. End.", ["An open `tick.", "Then more.", "End."]),
     ],
 )

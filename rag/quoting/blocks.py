@@ -282,7 +282,7 @@ def _form(text: str, body: Sequence[Unit]) -> Form:
 def faults(block: QuoteBlock, question: str) -> float:
     """What makes a block a poor quotation, as a number from 0."""
     fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
-    if phrases.ABOUT_ITSELF.match(text) or phrases.CAPTION.match(text):
+    if phrases.ABOUT_ITSELF.match(text) or (block.form != "table" and phrases.CAPTION.match(text)):
         fault += 0.25
     if phrases.WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
         fault += WALKING

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.text.english.word_lists import ABBREVIATION, BEFORE_NUMBER, MAY_END_SENTENCE
+from rag.text.english.word_lists import ABBREVIATION, BEFORE_NUMBER, CAPTION_NUMBER, MAY_END_SENTENCE
 
 UnitKind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 
@@ -124,6 +124,8 @@ def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
     if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
         return True
     if stop - 1 - begin <= 8 and _NUMBERING.fullmatch(text, begin, stop - 1):
+        return False
+    if stop - 1 - begin <= 30 and CAPTION_NUMBER.fullmatch(text, begin, stop - 1):
         return False
     before = text[max(begin, stop - 13) : stop]
     if follower.isdigit() and BEFORE_NUMBER.search(before):

@@ -43,7 +43,9 @@ CONTRIBUTING: Final = re.compile(
     r"pull requests?)\b",
     re.IGNORECASE,
 )
-CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
+CAPTION: Final = re.compile(
+    r"\W*(?:listing|figure|fig\.|table|filename|file)\b(?:[ \d.-]*:| \d[\d.-]*\.(?=\s))", re.IGNORECASE
+)
 # Sentences that make sense only beside the listing or section that they refer to.
 WALKS_THROUGH: Final = re.compile(
     r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
