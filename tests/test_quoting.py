@@ -134,6 +134,8 @@ def test_a_comparison_of_things_without_names_begins_where_both_are_spoken_of() 
 
 def test_what_a_log_says_is_an_error_message() -> None:
     assert shape("server log says: database is locked (5) (SQLITE_BUSY)").message
+    assert shape("unreadable widget: /tmp/widget.gear").message
+    assert not shape("Where is it: /tmp or /var?").message
     assert not shape("the manual says that it is open source").message
 
 

@@ -46,6 +46,7 @@ def kinds(markdown: str) -> list[tuple[str, str]]:
         ("Wait... what? Well… yes.", ["Wait... what?", "Well… yes."]),
         ("这是一句话。这是另一句！", ["这是一句话。", "这是另一句！"]),
         ("**Figure 9.4. A hive** of bees. It hums.", ["**Figure 9.4. A hive** of bees.", "It hums."]),
+        ("Type ^C. Then wait.", ["Type ^C.", "Then wait."]),
         ("See Table 16.1. Then go on.", ["See Table 16.1.", "Then go on."]),
         (
             "It closed on Jan. 1, 2005. It reopened in Feb. Bees left.",

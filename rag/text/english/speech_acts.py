@@ -75,6 +75,9 @@ _FAILURE: Final = re.compile(
     re.IGNORECASE,
 )
 
+# A few words and, behind a colon, the file that they are said of: "unreadable file: /tmp/a.txt".
+_OF_FILE: Final = re.compile(r"^[^?:]*\w \w[^?:]*: ['\"]?(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^\s?]+['\"]?$")
+
 # "the use keyword", "the move operator"
 SPOKEN_CODE: Final = re.compile(
     r"\bthe (\w+) (?:keyword|operator|macro|command|function|method|statement|attribute|flag|hook|prop|expression)\b"
@@ -327,7 +330,8 @@ def shape(question: str) -> QuestionShape:
     words = len(text.split())
     asks = bool(ASKS.match(text))
     reason = bool(_WHY.search(text))
-    message = not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text))
+    fails = (words >= MESSAGE and _FAILURE.search(text)) or _OF_FILE.match(text)
+    message = not asks and "?" not in text and bool(fails)
     steps = bool(_STEPS.search(text)) and not message
     comparison = bool(_COMPARISON.search(text) or (not steps and _CHOICE.search(text)))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)

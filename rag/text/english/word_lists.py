@@ -8,7 +8,7 @@ from typing import Final
 
 ABBREVIATION: Final = re.compile(
     r"(?:\b(?i:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
-    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
+    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.^])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
 )
 # Abbreviations before the number of a part or a day: "s. 12", "art. 5", "Jan. 1". A unit is none: "5 s. 12 people".
 BEFORE_NUMBER: Final = re.compile(
