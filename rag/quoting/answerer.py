@@ -77,6 +77,7 @@ OPENING_LENGTH: Final = 250  # characters, at most, that a section says before t
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 1.0  # by how much a further block may score less than the best one
 CLOSE_MANY: Final = 2.0  # the same, for a question that asks how or compares, and for an error message
+TIE: Final = 0.15  # by how much an earlier paragraph of the best one's section may score less and still come first
 REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 SIDE: Final = 0.6  # share of a heading that the question must have for the section to be about one of its sides
 ANTECEDENTS: Final = 3  # blocks, at most, that a block refers to, each by the one behind it
@@ -259,13 +260,15 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by run in the order of their choice, then in the order of the text.
 
-    What stands before the first ones in their run is quoted behind them, except the earlier parts of the same list, and
-    in an answer to a how-to the steps and the code right before them: nobody takes the second step before the first.
+    What stands before the first ones in their run is quoted behind them, with three exceptions: the earlier parts of
+    the same list; what opens the sections about the things that are compared; and in an answer to a how-to the steps
+    and the code right before them, since nobody takes the second step before the first.
     """
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
     begin = first[0].place if first else 0
     if first and first[0].begun:  # a list or table in several passages
         begin = min(block.place for block in chosen if (block.begun or block) is first[0].begun)
+    begin = min([begin, *(b.place for b in chosen if first and b.run == first[0].run and _opens_side(b, reading))])
     if reading.shape.steps and not reading.shape.definition:
         steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
         while begin - 1 in steps:
@@ -319,7 +322,7 @@ def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]
 def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     """The blocks that may be quoted next, the best first."""
     if not chosen:
-        return reading.ranked
+        return _earliest(reading.ranked)
     asked = reading.shape
     close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
     least = reading.ranked[0].score - close
@@ -328,10 +331,25 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     return [*(block for block in reading.ranked if block not in chosen and _opens_side(block, reading)), *others]
 
 
+def _earliest(ranked: Sequence[QuoteBlock]) -> list[QuoteBlock]:
+    """The blocks, the best first; before a best paragraph comes an earlier one of its section that is hardly worse."""
+
+    def is_close(block: QuoteBlock) -> bool:
+        best = ranked[0]
+        is_before = block.is_beside(best) and block.place < best.place and block.form == best.form == "text"
+        return is_before and block.score >= best.score - TIE
+
+    close = sorted(filter(is_close, ranked), key=lambda block: block.place)
+    return [*close[:1], *(block for block in ranked if block not in close[:1])]
+
+
 def _opens_side(block: QuoteBlock, reading: Reading) -> bool:
     """Whether a block opens the section about one of the things that the question compares."""
-    named = block.first and any(share(side, keys(block.heading)) == 1.0 for side in reading.sides)
-    return named and share(terms(block.heading), keys(reading.question)) > SIDE
+    if not block.first or not reading.sides:
+        return False
+    named = any(share(side, keys(block.heading)) == 1.0 for side in reading.sides)
+    alone = max(asks_same([term], block.heading) for term in reading.inner)
+    return alone == 1.0 or (named and share(terms(block.heading), keys(reading.question)) > SIDE)
 
 
 def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
-from rag.quoting.relevance import Reading, defines, definitions, share
+from rag.quoting.relevance import Reading, defines, definitions, names_all, share
 from rag.quoting.snippet import snippet
 from rag.text.english.phrases import LEADS_TO_CODE
 from rag.text.markup import parse
@@ -132,10 +132,15 @@ def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
 
 def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     """The one item of a list, with what is nested in it, that explains what the question asks for: "**X**: ..."."""
-    if not reading.shape.definition or block.form != "list" or share(reading.subject, block.context) > ABOVE:
+    if block.form != "list" or share(reading.subject, block.context) > ABOVE:
         return []
+
+    def explains(text: str) -> bool:
+        asked = reading.shape
+        return names_all(reading, text) or (asked.definition and defines(text, reading.subject) > DEFINING)
+
     entries = _entries(block, range(block.lead, len(block.units)))
-    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.subject) > DEFINING]
+    found = [entry for entry in entries if explains(block.units[entry[0]].text)]
     return found[0] if len(found) == 1 and len(entries) > 1 else []
 
 
