@@ -62,7 +62,20 @@ class RstMarkdown:
         ids = f" {{#{id_ if self._numbered or not re.fullmatch(r'id[0-9]+', id_) else ''}}}"
         words = " ".join(self._inlines(title, escaped=True).split()) if title is not None else ""
         head = f"{'#' * min(level, 6)} {words}{ids}" if words else ""
-        return f"{head}\n\n{self._blocks(node.children, level + 1, depth)}"
+        return f"{head}\n\n{self._of_section(node.children, level + 1, depth)}"
+
+    def _of_section(self, children: list[Node], level: int, depth: int) -> str:
+        """The blocks of a section. Terms with long descriptions at its end are sections of their own."""
+        shown = [child for child in children if _kind(child) not in _SILENT]
+        end = next((n for n, child in enumerate(shown) if _kind(child) == "section"), len(shown))
+        begin, entries = _last_entries(shown[:end])
+        if 2 * sum(len(bodies) > 1 for _, bodies in entries) < len(entries) or len(entries) < 2:
+            return self._blocks(children, level, depth)
+        written = [self._blocks(shown[:begin], level, depth)]
+        for terms, bodies in entries:
+            words = " ".join(", ".join(self._inlines(term, escaped=True) for term in terms).split())
+            written.append(f"{'#' * min(level, 6)} {words} {{#}}\n\n{self._blocks(bodies, level + 1, depth)}")
+        return "\n\n".join(filter(None, [*written, self._blocks(shown[end:], level, depth)]))
 
     def _write_paragraph(self, node: Node, *_: int) -> str:
         return _BLOCK_BEGIN.sub(r"\\", self._inlines(node))
@@ -126,21 +139,22 @@ class RstMarkdown:
     def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
         found = []
         for item in node.children:
-            term = ", ".join(self._inlines(c) for c in item.children if _kind(c) in ("term", "classifier"))
-            definitions = [child for child in item.children if _kind(child) == "definition"]
-            found.append(self._described(f"**{term}**", definitions, level, depth))
+            terms, bodies = _entry(item)
+            term = ", ".join(map(self._inlines, terms))
+            found.append(self._described(f"**{term}**", bodies, level, depth))
         return "\n".join(found)
 
     def _write_field_list(self, node: Node, level: int, depth: int) -> str:
         fields = (field.children for field in node.children)
-        return "\n".join(self._described(self._inlines(name), [body], level, depth) for name, body in fields)
+        return "\n".join(self._described(self._inlines(name), body.children, level, depth) for name, body in fields)
 
     def _write_option_list(self, node: Node, level: int, depth: int) -> str:
         items = (item.children for item in node.children)
-        return "\n".join(self._described(f"`{names.astext()}`", [body], level, depth) for names, body in items)
+        described = (self._described(f"`{names.astext()}`", body.children, level, depth) for names, body in items)
+        return "\n".join(described)
 
     def _described(self, term: str, bodies: Iterable[Node], level: int, depth: int) -> str:
-        inner = self._blocks((child for body in bodies for child in body.children), level, depth)
+        inner = self._blocks(bodies, level, depth)
         joint = ":\n\n" if re.match(r"```|[-*] |\d+\. |\|", inner) else ": " if inner else ""
         return "- " + _indented(f"{term}{joint}{inner}", 2)
 
@@ -215,6 +229,42 @@ def _without_fields(children: list[Node]) -> list[Node]:
     if first < len(children) and children[first].__class__.__name__ == "field_list":
         return [*children[:first], *children[first + 1 :]]
     return children
+
+
+def _last_entries(children: list[Node]) -> tuple[int, list[tuple[list[Node], list[Node]]]]:
+    """Where the terms at the end of some blocks begin, each with what describes it.
+
+    They are definition lists, or lines of nothing but code above blocks that are set in. A note belongs to the term
+    above it.
+    """
+    found: list[tuple[list[Node], list[Node]]] = []
+    notes: list[Node] = []
+    begin = place = len(children)
+    while place:
+        last = children[place - 1]
+        if _kind(last) in ADMONITIONS:
+            notes.insert(0, last)
+            place -= 1
+            continue
+        if _kind(last) == "definition_list":
+            entries = [_entry(item) for item in last.children]
+        elif _kind(last) == "block_quote" and place > 1 and _is_code(children[place - 2]):
+            entries = [([children[place - 2]], list(last.children))]
+        else:
+            break
+        entries[-1][1].extend(notes)
+        found, notes = [*entries, *found], []
+        begin = place = place - (1 if _kind(last) == "definition_list" else 2)
+    return begin, found
+
+
+def _entry(item: Node) -> tuple[list[Node], list[Node]]:
+    terms = [child for child in item.children if _kind(child) in ("term", "classifier")]
+    return terms, [body for child in item.children if _kind(child) == "definition" for body in child.children]
+
+
+def _is_code(node: Node) -> bool:
+    return _kind(node) == "paragraph" and [_kind(child) for child in node.children] == ["literal"]
 
 
 def _kind(node: Node) -> str:

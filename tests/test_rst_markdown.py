@@ -1,0 +1,78 @@
+"""Pages of reStructuredText as Markdown: terms with long descriptions are sections."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.books_on_disk import pages
+
+SETTINGS = """
+Settings
+========
+
+All of them.
+
+Gears
+-----
+
+These are the settings.
+
+``teeth``
+
+  How many teeth a gear has.
+
+  *Default*: 12
+
+.. warning:: More teeth turn slowly.
+
+``oil``
+
+  What the gear runs in.
+
+  *Default*: none
+
+Example
+-------
+
+Words.
+"""
+LONG = """
+T
+=
+
+One
+  A first gear.
+
+  It turns.
+
+Two
+  A second gear.
+
+  It turns too.
+
+{}
+"""
+
+
+def text_of(source: str, folder: Path) -> str:
+    """The Markdown of a page without the anchors of its headings."""
+    return re.sub(r" \{#[\w-]*\}", "", pages(folder, {"a.rst": source})["a.rst"].text)
+
+
+def test_code_above_a_block_that_is_set_in_is_the_title_of_a_section(tmp_path: Path) -> None:
+    written = text_of(SETTINGS, tmp_path)
+    assert (
+        "## Gears\n\nThese are the settings.\n\n### `teeth`\n\nHow many teeth a gear has.\n\n*Default*: 12" in written
+    )
+    assert "Warning:\n\nMore teeth turn slowly.\n\n### `oil`" in written
+    assert "*Default*: none\n\n## Example" in written
+
+
+def test_terms_with_several_blocks_are_sections_if_nothing_follows_them(tmp_path: Path) -> None:
+    assert "## One\n\nA first gear.\n\nIt turns.\n\n## Two" in text_of(LONG.format(""), tmp_path)
+    assert "- **One**: A first gear." in text_of(LONG.format("More words."), tmp_path)
+
+
+def test_terms_with_a_sentence_each_are_a_list(tmp_path: Path) -> None:
+    assert "- **One**: A gear.\n- **Two**: A shaft." in text_of("T\n=\n\nOne\n  A gear.\nTwo\n  A shaft.\n", tmp_path)
