@@ -154,6 +154,7 @@ def test_headings_are_told_apart_from_sentences() -> None:
 
 def test_a_quotation_loses_its_mark_at_the_start() -> None:
     assert texts("> Said once. Said twice.") == ["Said once.", "Said twice."]
+    assert texts("> Said once.\n> Said twice, and\n> more.") == ["Said once.", "Said twice, and\n> more."]
 
 
 def test_rules_tags_and_admonition_fences_are_not_quoted() -> None:

@@ -304,6 +304,8 @@ class _Cutter:
             block = self.block
         spans = list(_trimmed(self.text, start, end)) if own == "item" and end - start <= ITEM_LIMIT else []
         for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
+            if number and self.text[left] == ">" and not self.text[self.text.rfind("\n", 0, left) + 1 : left].strip():
+                left = right - len(self.text[left:right].lstrip("> \t") or self.text[left:right])
             piece = self.text[left:right]
             is_lead = piece.rstrip("*_ ").endswith((":", "：")) or bool(_BOLD_LINE.fullmatch(piece))
             unit_kind: UnitKind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"
