@@ -47,7 +47,8 @@ _CUT_ROW: Final = re.compile(r"\|.*\|", re.DOTALL)  # a row of a table whose hea
 _IMAGE: Final = re.compile(r"Image: ")
 _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
 _SENTENCE_END: Final = re.compile(r"[.。।۔]\W*$")
-_NAMED_VALUE: Final = re.compile(r"\w[^:\n]*: +\S")
+_NAMED_VALUE: Final = re.compile(r"[*_]{0,2}\w[^:\n]*: +\S")
+_FIELD: Final = re.compile(r"(?P<mark>[*_]{1,2})(?P<label>\w[^*_:\n]{0,30})(?::(?P=mark)|(?P=mark):) +[^\n]{1,60}")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 
 
@@ -330,6 +331,12 @@ def is_sayable(unit: Unit) -> bool:
 def is_labelled(block: QuoteBlock) -> bool:
     """Whether a single line leads to the code of a block, as the label of a tab does."""
     return block.form == "code" and [unit.kind for unit in block.units] == ["lead", "code"]
+
+
+def is_other_field(block: QuoteBlock, question: str) -> bool:
+    """Whether a block is only a field of a record, such as "*Required*: No.", which the question does not ask for."""
+    field = _FIELD.fullmatch(block.text)
+    return field is not None and keys(field["label"]).isdisjoint(keys(question))
 
 
 def leans_back(block: QuoteBlock, unit: Unit) -> bool:

@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_other_field, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
 from rag.text.english.speech_acts import QuestionShape, shape
@@ -57,6 +57,7 @@ OWN_WORDS: Final = 0.5  # share of an error message from which on it is about so
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 DEFAULT: Final = 1.0  # of a table that has the default that is asked for, besides what its rank takes
 COMPARES: Final = 1.0  # of a block whose heading or label names just the things that a question compares
+OTHER_FIELD: Final = 1.5  # taken from a field such as "*Required*: No." without whose label the question does
 OTHER_VERSION: Final = 2.5  # taken from a block without the version that is asked for
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
@@ -146,6 +147,8 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += _direction(block, reading)
     if any(is_version(term) and not term.within(block.own | block.context) for term in reading.terms):
         fit -= OTHER_VERSION
+    if is_other_field(block, reading.question):
+        fit -= OTHER_FIELD
     if _has_default(block, reading):
         fit += RANK * block.rank + DEFAULT
     if asked.comparison:
