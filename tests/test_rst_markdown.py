@@ -74,5 +74,11 @@ def test_terms_with_several_blocks_are_sections_if_nothing_follows_them(tmp_path
     assert "- **One**: A first gear." in text_of(LONG.format("More words."), tmp_path)
 
 
+def test_short_lines_above_blocks_that_are_set_in_are_terms(tmp_path: Path) -> None:
+    three = "T\n=\n\nturn <n>\n\n  Turn a gear.\n\nstop\n\n  Stop it.\n\noil\n\n  Oil it.\n\nEnd.\n"
+    assert "- **turn <n>**: Turn a gear.\n- **stop**: Stop it.\n- **oil**: Oil it.\n\nEnd." in text_of(three, tmp_path)
+    assert "Bees say\n\n> We fly." in text_of("T\n=\n\nBees say\n\n  We fly.\n\nEnd.\n", tmp_path)
+
+
 def test_terms_with_a_sentence_each_are_a_list(tmp_path: Path) -> None:
     assert "- **One**: A gear.\n- **Two**: A shaft." in text_of("T\n=\n\nOne\n  A gear.\nTwo\n  A shaft.\n", tmp_path)

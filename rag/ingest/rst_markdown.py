@@ -9,6 +9,7 @@ from typing import Any, Final
 from rag.ingest.dialects import pictured, titled, with_dashes
 from rag.ingest.fences import fenced
 from rag.ingest.rst_syntax import ADMONITIONS
+from rag.ingest.rst_terms import entry, join_terms, last_entries
 
 # The nodes of docutils have attributes that its types do not know.
 Node = Any
@@ -29,6 +30,7 @@ class RstMarkdown:
     """
 
     def __init__(self, document: Node, link: Callable[[str], str], *, numbered: bool = True) -> None:
+        join_terms(document)
         self._link = link
         self._numbered = numbered
         self._notes = {
@@ -68,8 +70,8 @@ class RstMarkdown:
         """The blocks of a section. Terms with long descriptions at its end are sections of their own."""
         shown = [child for child in children if _kind(child) not in _SILENT]
         end = next((n for n, child in enumerate(shown) if _kind(child) == "section"), len(shown))
-        begin, entries = _last_entries(shown[:end])
-        if 2 * sum(len(bodies) > 1 for _, bodies in entries) < len(entries) or len(entries) < 2:
+        begin, entries = last_entries(shown[:end])
+        if not entries:
             return self._blocks(children, level, depth)
         written = [self._blocks(shown[:begin], level, depth)]
         for terms, bodies in entries:
@@ -139,7 +141,7 @@ class RstMarkdown:
     def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
         found = []
         for item in node.children:
-            terms, bodies = _entry(item)
+            terms, bodies = entry(item)
             term = ", ".join(map(self._inlines, terms))
             found.append(self._described(f"**{term}**", bodies, level, depth))
         return "\n".join(found)
@@ -229,42 +231,6 @@ def _without_fields(children: list[Node]) -> list[Node]:
     if first < len(children) and children[first].__class__.__name__ == "field_list":
         return [*children[:first], *children[first + 1 :]]
     return children
-
-
-def _last_entries(children: list[Node]) -> tuple[int, list[tuple[list[Node], list[Node]]]]:
-    """Where the terms at the end of some blocks begin, each with what describes it.
-
-    They are definition lists, or lines of nothing but code above blocks that are set in. A note belongs to the term
-    above it.
-    """
-    found: list[tuple[list[Node], list[Node]]] = []
-    notes: list[Node] = []
-    begin = place = len(children)
-    while place:
-        last = children[place - 1]
-        if _kind(last) in ADMONITIONS:
-            notes.insert(0, last)
-            place -= 1
-            continue
-        if _kind(last) == "definition_list":
-            entries = [_entry(item) for item in last.children]
-        elif _kind(last) == "block_quote" and place > 1 and _is_code(children[place - 2]):
-            entries = [([children[place - 2]], list(last.children))]
-        else:
-            break
-        entries[-1][1].extend(notes)
-        found, notes = [*entries, *found], []
-        begin = place = place - (1 if _kind(last) == "definition_list" else 2)
-    return begin, found
-
-
-def _entry(item: Node) -> tuple[list[Node], list[Node]]:
-    terms = [child for child in item.children if _kind(child) in ("term", "classifier")]
-    return terms, [body for child in item.children if _kind(child) == "definition" for body in child.children]
-
-
-def _is_code(node: Node) -> bool:
-    return _kind(node) == "paragraph" and [_kind(child) for child in node.children] == ["literal"]
 
 
 def _kind(node: Node) -> str:
