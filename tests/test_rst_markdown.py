@@ -82,3 +82,14 @@ def test_short_lines_above_blocks_that_are_set_in_are_terms(tmp_path: Path) -> N
 
 def test_terms_with_a_sentence_each_are_a_list(tmp_path: Path) -> None:
     assert "- **One**: A gear.\n- **Two**: A shaft." in text_of("T\n=\n\nOne\n  A gear.\nTwo\n  A shaft.\n", tmp_path)
+
+
+def test_what_the_configuration_of_sphinx_defines_for_all_pages_is_known(tmp_path: Path) -> None:
+    added = ".. |Gear| replace:: The *gear*\n.. |Shaft| replace:: no shaft\n.. _makers: https://makers.example\n"
+    files = {
+        "conf.py": f"project = 'x'\nrst_prolog = 'Not this.'\nrst_epilog = {added!r}\n",
+        "a.rst": "T\n=\n\n|Gear| and |Shaft| of makers_.\n\n.. |Shaft| replace:: the shaft\n",
+    }
+    assert pages(tmp_path, files)["a.rst"].text.endswith(
+        "The *gear* and the shaft of [makers](https://makers.example)."
+    )
