@@ -27,6 +27,7 @@ def text(folder: Path, generator: str, body: str, files: dict[str, str] | None =
         ),
         ("??? tip\n    Inner.\n\n    !!! warning\n        Deep.", "Tip:\nInner.\n\nWarning:\nDeep."),
         ('!!! note ""\n    Inner.', "Inner."),
+        ("!!!tip\n    Inner.", "Tip:\nInner."),
         ('=== "One"\n\n    - a\n\n=== "Two"\n\n    B', "One:\n\n- a\n\nTwo:\nB"),
         ("/// note | Title\nInner.\n///\n\nB", "Title:\n\nInner.\n\nB"),
         ("[x](https://a.org){ .md-button } :material-check:{ .x } y{: #z }", "[x](https://a.org) y"),

@@ -22,7 +22,7 @@ from rag.ingest.spans import Span
 DEPTH: Final = 12  # levels of blocks inside blocks
 INDENT: Final = 4  # columns by which the text of a block is indented
 _BLOCK: Final = re.compile(
-    r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]+(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
+    r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]*(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
     r"(?:\"(?P<title>[^\n]*)\")?[ ]*"
 )
 _SLASHES: Final = re.compile(
