@@ -44,7 +44,7 @@ def test_a_picture_says_nothing_that_the_title_of_its_figure_says() -> None:
 
 
 def test_a_line_break_between_blocks_is_left_out() -> None:
-    assert body("<p>One<br>two.</p><br><p>Three.</p>") == "One\\\ntwo.\n\nThree."
+    assert body("<p>One<br>two.</p><br><p>Three.</p><p><br></p>") == "One\\\ntwo.\n\nThree."
 
 
 def test_bold_words_in_bold_words_are_marked_once() -> None:

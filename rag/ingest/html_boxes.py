@@ -33,7 +33,7 @@ def place_boxes(element: Tag) -> None:
             image["alt"] = ""
     for ending in element.find_all("br"):
         beside = [_neighbour(ending, step) for step in ("previous_sibling", "next_sibling")]
-        if any(beside) and all(one is None or getattr(one, "name", None) in _BLOCKS for one in beside):
+        if all(one is None or getattr(one, "name", None) in _BLOCKS for one in beside):
             ending.decompose()
 
 
