@@ -412,3 +412,10 @@ def test_the_steps_before_the_best_one_come_before_it_in_a_how_to(question: str,
     reading = read(question, [NumberedPassage(1, "Hulls", text)], None)
     sand, paint = reading.runs[0]
     assert _ordered([paint, sand], [paint], reading)[0] is {"sand": sand, "paint": paint}[first]
+
+
+def test_how_much_something_costs_is_not_answered_without_a_word_for_it() -> None:
+    text = "Run colcon on the build server of ROS2 to build all packages on the server."
+    assert ask("How much does it cost to run colcon on the build server?", [section(1, text, "ROS2")]) == REFUSAL
+    priced = f"{text} Its price is 5 euros."
+    assert ask("How much does it cost to run colcon on the build server?", [section(1, priced, "ROS2")]) != REFUSAL

@@ -28,6 +28,7 @@ from rag.quoting.follow_up import follow_up_readings
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import COPULA, NUMBERED_TITLE
 from rag.text.english.speech_acts import about_book
+from rag.text.english.stopwords import FACTS
 from rag.text.terms import keys, refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -123,6 +124,10 @@ def answers(reading: Reading, *, words_only: bool = False) -> bool:
     """
     if any(asks_same(reading.terms, block.heading) > SAME for block in reading.ranked):
         return True
+    if reading.shape.wanted and any(
+        t.word.lower() in FACTS and not t.within(reading.everything) for t in reading.terms
+    ):
+        return False  # how much something costs is said with a word for it
     # An error message names files and values of its own, which nothing in the book matches.
     tokens = not reading.shape.message and any(block.weakest is not None for block in reading.ranked)
     weights = WORDS_ONLY if words_only else WITH_TOKENS if tokens else WITH_VECTORS
