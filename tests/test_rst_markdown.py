@@ -93,3 +93,9 @@ def test_what_the_configuration_of_sphinx_defines_for_all_pages_is_known(tmp_pat
     assert pages(tmp_path, files)["a.rst"].text.endswith(
         "The *gear* and the shaft of [makers](https://makers.example)."
     )
+
+
+def test_a_table_that_is_set_in_is_no_quotation(tmp_path: Path) -> None:
+    table = "T\n=\n\nThey are:\n\n  == ======\n  a  b\n  == ======\n  1  A gear.\n  == ======\n\n  In short.\n"
+    assert "They are:\n\n| a | b |\n| --- | --- |\n| 1 | A gear. |\n\nIn short." in text_of(table, tmp_path)
+    assert "They say:\n\n> We turn." in text_of("T\n=\n\nThey say:\n\n  We turn.\n", tmp_path)

@@ -19,6 +19,8 @@ _SILENT: Final = frozenset(
     ["comment", "substitution_definition", "target", "system_message", "pending", "raw", "meta", "decoration",
      "footnote", "caption", "legend", "colspec", "title", "subtitle", "doctest", "docinfo", "generated"]
 )  # fmt: skip
+_SET_IN: Final = frozenset({"table", "literal_block", "doctest_block", "definition_list"})
+_LISTS: Final = frozenset({"bullet_list", "enumerated_list"})
 _BLOCK_BEGIN: Final = re.compile(r"^(?=#{1,6}\s|[>+-]\s|\d{1,9}[.)]\s|```|~~~)", re.MULTILINE)
 _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
@@ -121,6 +123,9 @@ class RstMarkdown:
 
     def _write_block_quote(self, node: Node, level: int, depth: int) -> str:
         inner = self._blocks(node.children, level, depth)
+        kinds = {_kind(child) for child in node.children} - _SILENT
+        if kinds & _SET_IN or kinds <= _LISTS:  # it only sets code, a table or a list in
+            return inner
         return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))
 
     def _write_citation(self, node: Node, level: int, depth: int) -> str:
