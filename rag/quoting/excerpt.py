@@ -36,6 +36,7 @@ NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry i
 
 _FIELD: Final = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
+_BEFORE_ROW: Final = re.compile(r"^[ \t>]+(?=\|)", re.MULTILINE)
 _OPEN_ROW: Final = re.compile(r"^(\|.*[^|\s])[ \t]*$", re.MULTILINE)  # of a table, without the sign at its end
 # A heading that is the name of a setting, a function or an option, and no word of a language.
 _NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3,60}(?:\([\w, ]*\))?")
@@ -310,7 +311,8 @@ def _runs(block: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _table(run: Sequence[Line]) -> str:
     """The rows of a table below its head, with one marker; what was left out is marked below the table."""
-    rows = [_OPEN_ROW.sub(r"\1 |", without_numbers(line.unit.text)) for line in run if line.unit]
+    texts = (_BEFORE_ROW.sub("", without_numbers(line.unit.text)) for line in run if line.unit)
+    rows = [_OPEN_ROW.sub(r"\1 |", text) for text in texts]
     cut = [OMISSION] if any(line.unit is None for line in run) else []
     return "\n\n".join(["\n".join(rows), f"[{run[0].block.passage.number}]", *cut])
 
