@@ -33,9 +33,7 @@ def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
 
 def test_a_table_within_an_item_is_set_without_its_indentation() -> None:
     text = "1. The gears of the widget:\n\n   | Part | Teeth |\n   | --- | --- |\n   | Gear | 12 |\n"
-    assert "| Part | Teeth |\n| --- | --- |\n| Gear | 12 |\n" in shown(
-        "How many teeth have gears of the widget?", text
-    )
+    assert "| Part | Teeth |\n| --- | --- |\n| Gear | 12 |\n" in shown("How many teeth have gears of the widget?", text)
 
 
 def test_rows_that_are_not_closed_stay_rows() -> None:
