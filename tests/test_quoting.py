@@ -11,7 +11,7 @@ from rag.ports import Embedder
 from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings, features
 from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import read
-from rag.text.english.speech_acts import shape
+from rag.text.english.speech_acts import plain_question, shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
 from tests.fakes import passage
@@ -329,6 +329,23 @@ def test_the_share_of_blocks_on_one_page_is_of_those_that_there_are() -> None:
     other = NumberedPassage(2, "Tools", "A gripper holds things.", "tools.md")
     assert features(read("What does the gripper do?", [hand], None)).together == 1.0
     assert features(read("What does the gripper do?", [hand, other], None)).together < 1.0
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Hi, how do I run the tests? Thanks!", "Could you please tell me how do I run the tests?",
+        "how do I run the tests", "HOW DO I RUN THE TESTS?", "How  do I\nrun the tests???", "“How do I run the tests?”",
+        "I'd like to know how do I run the tests, please", "How do I run the tests according to the book?",
+    ],
+)  # fmt: skip
+def test_courtesy_and_typing_do_not_change_an_answer(written: str) -> None:
+    assert ask(written) == ask("How do I run the tests?") != REFUSAL
+
+
+@pytest.mark.parametrize("question", ["How do I say thanks?", "What is in this book?", "hello world", "UV_INDEX_URL"])
+def test_words_of_courtesy_that_are_asked_about_stay(question: str) -> None:
+    assert plain_question(question) == question
 
 
 def test_the_same_question_gets_the_same_answer() -> None:

@@ -27,7 +27,7 @@ from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_n
 from rag.quoting.follow_up import follow_up_readings
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import COPULA, NUMBERED_TITLE
-from rag.text.english.speech_acts import about_book
+from rag.text.english.speech_acts import about_book, plain_question
 from rag.text.english.stopwords import FACTS
 from rag.text.terms import keys, refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
@@ -149,7 +149,7 @@ class QuotingAnswerer:
     def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
         """The pieces of the answer to a question after the earlier turns. Raises what the embedder raises."""
         shown = [NumberedPassage.of(passage) for passage in passages]
-        question = question.strip()
+        question = plain_question(question)
         if shown and (asked := about_book(question)):
             return whole_book(shown, with_text=asked == "about")
         for whole, said in _readings(question, history):
