@@ -219,3 +219,23 @@ def test_a_time_a_share_and_a_date_are_compared_in_any_form(sentence: str, stand
 def test_pounds_of_money_and_of_weight_are_told_by_the_sign() -> None:
     assert check("The book costs 89 pounds.", ["The book costs £89."]).supported
     assert check("The book was printed in the 30s.", ["The book was printed in the 30s."]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("The tool needs 8 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 GiB of memory.", "The tool needs 8 GB of memory.", "unconfirmed"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 gibibytes of memory.", "unconfirmed"),
+        ("The tool needs 8.6 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 gibibytes of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8192 MiB of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 GB of memory.", "supported"),
+        ("The tool needs 8 TiB of memory.", "The tool needs 8 GiB of memory.", "contradicted"),
+        ("The tool needs 9 GB of memory.", "The tool needs 4 GiB of memory.", "contradicted"),
+    ],
+)
+def test_bytes_in_powers_of_1000_and_of_1024_are_doubted_for_each_other(
+    sentence: str, passage: str, standing: str
+) -> None:
+    assert check(sentence, [passage]).standing == standing
