@@ -53,6 +53,10 @@ class CitationForms:
         """Whether the text may end inside a citation in words."""
         return "chapter" in self._accepts and _OPEN_FROM.search(text[-1000:]) is not None
 
+    def is_in_passages(self, text: str) -> bool:
+        """Whether a passage has these very signs."""
+        return any(text in passage.text for passage in self._passages)
+
     def as_numbers(self, text: str, *, begins: bool = False) -> tuple[str, int, list[int]]:
         """The text with its citations as `[n]`, and how many were removed because they name no passage.
 
