@@ -88,3 +88,33 @@ def test_a_tag_that_breaks_a_line_parts_sentences(answer: str, shown: str) -> No
 @pytest.mark.parametrize("said", ["The <br> tag breaks a line [1].", "`<br>` breaks a line [1]."])
 def test_a_tag_that_a_passage_has_or_that_is_code_breaks_no_line(said: str) -> None:
     assert prove(said, ["The <br> tag breaks a line. It is void."]).text == said
+
+
+@pytest.mark.parametrize("sign", ["**", "*", "__", "_", "***"])
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("~Atlas weighs 89 kg [1]. It flies at 900 km/h [1].~", "~Atlas weighs 89 kg [1].~"),
+        ("~It flies at 900 km/h [1]. Atlas weighs 89 kg [1].~", "~Atlas weighs 89 kg [1].~"),
+        ("~Atlas weighs 89 kg [1]. It flies at 900 km/h [1]. It walks on two legs [1].~",
+         "~Atlas weighs 89 kg [1]. It walks on two legs [1].~"),
+        ("~It flies at 900 km/h [1]. Atlas weighs 89 kg [1]. It walks on two legs [1].~ Spot carries 14 kg [2].",
+         "Atlas weighs 89 kg [1]. ~It walks on two legs [1].~ Spot carries 14 kg [2]."),
+        ("- ~Atlas weighs 89 kg [1]. It flies at 900 km/h [1].~\n- Spot carries 14 kg [2].",
+         "- ~Atlas weighs 89 kg [1].~\n- Spot carries 14 kg [2]."),
+        ("~Atlas weighs 89 kg [1].~ ~It flies at 900 km/h [1].~ It walks on two legs [1].",
+         "~Atlas weighs 89 kg [1].~ It walks on two legs [1]."),
+    ],
+)  # fmt: skip
+def test_emphasis_is_whole_where_a_sentence_inside_it_was_removed(sign: str, answer: str, shown: str) -> None:
+    assert prove(answer.replace("~", sign), [ATLAS, SPOT]).text == shown.replace("~", sign)
+
+
+def test_code_over_two_lines_is_closed_where_the_second_was_removed() -> None:
+    assert prove("`Atlas weighs 89 kg\nIt flies at 900 km/h [1].`", [ATLAS]).text == "`Atlas weighs 89 kg [1]`"
+
+
+def test_a_star_that_emphasizes_nothing_is_not_repeated() -> None:
+    said = "Atlas takes *args at 900 km/h [1]. Atlas weighs 89 kg [1]."
+    assert prove(said, [ATLAS]).text == "Atlas weighs 89 kg [1]."
+    assert prove("Atlas weighs 89 kg [1]. 2 * 900 km are a * flight [1].", [ATLAS]).text == "Atlas weighs 89 kg [1]."
