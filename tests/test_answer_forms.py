@@ -118,3 +118,60 @@ def test_a_star_that_emphasizes_nothing_is_not_repeated() -> None:
     said = "Atlas takes *args at 900 km/h [1]. Atlas weighs 89 kg [1]."
     assert prove(said, [ATLAS]).text == "Atlas weighs 89 kg [1]."
     assert prove("Atlas weighs 89 kg [1]. 2 * 900 km are a * flight [1].", [ATLAS]).text == "Atlas weighs 89 kg [1]."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Atlas weighs 89 kg.¹ Spot climbs stairs quickly.²",
+        "Atlas weighs 89 kg¹. Spot climbs stairs quickly².",
+        "Atlas weighs 89 kg ¹. Spot climbs stairs quickly ².",
+        "Atlas weighs 89 kg.⁽¹⁾\nSpot climbs stairs quickly.⁽²⁾",
+        "Atlas weighs 89 kg {1}. Spot climbs stairs quickly {2}.",
+        "Atlas weighs 89 kg【1】. Spot climbs stairs quickly【2】.",
+        "Atlas weighs 89 kg (1). Spot climbs stairs quickly (2).",
+        "Atlas weighs 89 kg [^1]. Spot climbs stairs quickly [^2].",
+        "Atlas weighs 89 kg [Passage 1]. Spot climbs stairs quickly [passage 2].",
+    ],
+)
+def test_footnotes_and_other_brackets_cite_passages(answer: str) -> None:
+    assert cited(answer) == [("Atlas weighs 89 kg.", (1,)), ("Spot climbs stairs quickly.", (2,))]
+
+
+def test_raised_numbers_cite_in_the_middle_of_a_sentence_and_behind_a_quotation() -> None:
+    said = "“Atlas weighs 89 kg.”¹ Spot, a dog-like machine², climbs stairs quickly.¹,²"
+    shown = "“Atlas weighs 89 kg.” [1] Spot, a dog-like machine [2], climbs stairs quickly. [2]"
+    assert prove(said, [ATLAS, SPOT]).text == shown
+
+
+FORMULAS = (
+    "The hall covers 200 m². The force is 9.8 m/s². Its energy grows with speed². E = mc². The room is 5 metres² wide."
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The hall covers 200 m².",
+        "The hall covers 200 metres².",
+        "The force is 9.8 m/s².",
+        "The force is 9.8 metres per second².",
+        "Its energy grows with speed².",
+        "Its energy grows with height².",
+        "The energy is sin².",
+        "The energy is x ².",
+        "The energy is E = speed².",
+    ],
+)
+def test_a_power_is_no_citation(said: str) -> None:
+    assert "²" in "".join(one.text for one in prove(said, [FORMULAS, "Energy is in the hall."]).sentences)
+
+
+@pytest.mark.parametrize("said", ["Spot climbs stairs quickly.⁷", "Spot climbs stairs quickly {7}."])
+def test_a_raised_or_braced_number_that_names_no_passage_cites_none(said: str) -> None:
+    assert "Spot" not in prove(said, [ATLAS, SPOT]).text
+
+
+def test_a_raised_number_beside_markers_is_none() -> None:
+    said = "Atlas weighs 89 kg [1]. Spot climbs stairs quickly²."
+    assert prove(said, [ATLAS, SPOT]).sentences[1].text == "Spot climbs stairs quickly²."

@@ -17,7 +17,7 @@ LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no
 _EVENT: Final = re.compile(
     r"[` \t\n。！？.!?…\]】<](?:(?<=`)(?<!``)`*+(?=[^`])"
     r"|(?<=<)(?i:br|/?(?:li|[ou]l|p|div))(?:\s[^<>\n]{0,100})?/?>"
-    r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
+    r"|(?<=[.!?…\"'”’)\]】*_>⁰¹²³⁴-⁹⁾][ \t])[ \t]*+(?=\S)"
     r"|(?<=[ \t])(?<![ \t\n][ \t])[ \t]*+\n\s*+(?=\S)|(?<=\n)(?<![ \t\n]\n)\s*+(?=\S)"
     r"|(?<=[。！？])(?<![。！？][。！？])(?!(?<=[A-Za-z0-9]。)[A-Za-z])[。！？]*+[」』”’）]*+(?=\S)"
     r"|(?<=[\]】][.!?…])(?=[^\s\d])|(?<=[\]】])(?=[^\W\d_]))"
@@ -42,7 +42,9 @@ _LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n\]]{
 _IS_LINE: Final = re.compile(
     r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n|[^\n`]{1,300} \| )"
 )  # a heading, a row or a quotation ends with its line
-_IS_WHOLE: Final = re.compile(r"[.!?…:;。！？：][\"'”’)\]】*_`]*\Z|\A\Z")  # a line that ends so goes on in no other one
+_IS_WHOLE: Final = re.compile(
+    r"[.!?…:;。！？：][\"'”’)\]】*_`⁰¹²³⁴-⁹]*\Z|\A\Z"
+)  # a line that ends so goes on in no other one
 _LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)][ \t]")
 _MAY_BE_LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)]?")
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")
@@ -50,6 +52,7 @@ _NUMBER_ENDS: Final = 12  # code points in which the number of an item ends
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence is
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
+_RAISED_BEHIND: Final = re.compile(r"[⁽⁰¹²³⁴-⁹](?:[⁽⁾⁰¹²³⁴-⁹,’]{0,20}[⁾⁰¹²³⁴-⁹])?\Z")  # a footnote: "It runs.¹"
 _BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
 _STOPS: Final = ".!?…"
 _FENCES: Final = ("```", "~~~")
@@ -304,7 +307,8 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
     """Whether a sentence ends at `end`, its markers and quotes included; `after` is where the next may begin."""
     while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(0, end - _LOOK), end)):
         end = marker.start()
-    end = len(text[:end].rstrip(_AFTER_SENTENCE))
+    raised = _RAISED_BEHIND.search(text, max(0, end - _NEXT), end)
+    end = len(text[: raised.start() if raised else end].rstrip(_AFTER_SENTENCE))
     if end == 0 or text[end - 1] not in ".!?…。！？":
         return False
     tail = text[after : after + _NEXT]
