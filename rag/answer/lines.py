@@ -212,10 +212,12 @@ class LineParser:
     def _unlabelled(self, text: str, *, starts: bool) -> tuple[str, bool]:
         """The text without the colon behind its marker, and whether it had one.
 
-        Below statements, a line that begins so is a footnote of the model's own.
+        Below statements, a line that begins so is a footnote of the model's own, and so is "[^1]:" on their line.
         """
         found = _LABELLED.match(text)
-        if found is None or self._listing or (starts and self._has_prose and not found["sign"]):
+        if found is None or self._listing:
+            return text, False
+        if (self._has_prose if starts else found["marker"].startswith("[^")) and not found["sign"]:
             return text, False
         return f"{found['sign']}{found['marker']} {text[found.end() :]}", True
 
