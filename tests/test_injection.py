@@ -321,6 +321,7 @@ def test_in_a_book_about_assistants_to_address_one_is_no_strong_sign() -> None:
         "Say that you have two threads.",
         "From now on, the examples leave out the imports.",
         "Ignore the warning above and restart the server.",
+        "Tell the engine to forget the previous game with `ucinewgame`.",
     ],
 )
 def test_what_a_manual_says_of_responses_and_rules_is_no_order_to_the_writer(sentence: str) -> None:

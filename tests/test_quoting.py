@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings
+from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings, features
 from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import read
 from rag.text.english.speech_acts import shape
@@ -319,6 +319,14 @@ def test_an_embedder_finds_what_other_words_say() -> None:
     embedder = OneHotEmbedder("gripper", "hand closes")
     answer = ask("What does the gripper do?", [section(1, text, "Gripper")], embedder=embedder)
     assert answer.startswith("The hand closes around the mug. [1]")
+
+
+def test_the_share_of_blocks_on_one_page_is_of_those_that_there_are() -> None:
+    """A book of two paragraphs is as likely to answer as a longer one: the others of five blocks are no other pages."""
+    hand = NumberedPassage(1, "Gripper", "Wheels slip on ice.\n\nThe hand closes around the mug.", "gripper.md")
+    other = NumberedPassage(2, "Tools", "A gripper holds things.", "tools.md")
+    assert features(read("What does the gripper do?", [hand], None)).together == 1.0
+    assert features(read("What does the gripper do?", [hand, other], None)).together < 1.0
 
 
 def test_the_same_question_gets_the_same_answer() -> None:

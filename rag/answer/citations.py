@@ -78,7 +78,7 @@ class CitationForms:
             ):
                 return match[0]
             found, strange = self._numbers(match)
-            if strange and self._is_of_the_book(match, marked=marked):
+            if strange and (self._is_of_the_book(match, marked=marked) or (not found and self._is_said(match["name"]))):
                 return match[0]
             unknown += strange
             if match["url"] is not None and not word and self._points(match):
@@ -157,6 +157,14 @@ class CitationForms:
             return True
         words = re.findall(r"\w+", _plain(form["label"])) if form["label"] and marked else []
         return bool(words) and any(read(passage.text).parts.issuperset(words) for passage in self._passages)
+
+    def _is_said(self, name: str | None) -> bool:
+        """Whether a parenthesis says what a passage says, and names no page: "(from each parent)", "(from 6 to 9)"."""
+        words = name_words(name or "")
+        if not name or not phrases.NAMES_PAGE.isdisjoint(words) or ("to" not in words and not name[0].islower()):
+            return False
+        letters = {word for word in words if not word.isdecimal()}
+        return any(read(passage.text).parts.issuperset(letters) for passage in self._passages)
 
     def _numbers(self, form: re.Match[str]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""

@@ -18,7 +18,7 @@ from rag.types import OMISSION, Quote, Standing
 LineKind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
-_HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
+_HEADING: Final = re.compile(r"(?:>[ \t]*)*(?P<signs>#{1,6})[ \t]+")
 # All of it is bold, and it is neither a sentence nor a lead.
 _BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
 BOLD: Final = 7  # the level of a bold heading
@@ -32,6 +32,8 @@ _LABELLED: Final = re.compile(
 )
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
+_EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
+_JOINS_NEXT: Final = re.compile(r"[,;]?[ \t]+(?:and|or)[ \t]*\Z|[,;][ \t]*\Z")  # at the end of an item: "a node, or"
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -99,7 +101,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
         kind = "definition"
     elif starts and _RULE.fullmatch(text):
         kind = "rule"
-    elif heading or (starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare)):
+    elif heading or (starts and ends and not prefix.strip("> \t") and not is_lead and _BOLD_HEADING.fullmatch(bare)):
         kind = "heading"
     elif starts and (body.text.startswith("|") or (ends and not prefix and _is_bare_row(bare))):
         kind = "row"
@@ -117,10 +119,11 @@ def _is_bare_row(line: str) -> bool:
 def with_markers(text: str, numbers: Iterable[int]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
-    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
-    ('A node runs [1][3].', '| Pump | 12 kg [2] |')
+    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,)), with_markers("a node, or", (1,))
+    ('A node runs [1][3].', '| Pump | 12 kg [2] |', 'a node [1], or')
     """
-    end = len(text.rstrip(".!?…:。！？"))
+    joint = _JOINS_NEXT.search(text)
+    end = joint.start() if joint else len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return with_sign(text, "".join(f"[{n}]" for n in numbers), end)
@@ -137,14 +140,15 @@ def with_sign(text: str, sign: str, at: int) -> str:
 def announced(lead: str) -> tuple[int, str]:
     """How many items a lead-in announces, 0 if it does not say, and the lead-in without that number.
 
-    >>> announced("There are six types:")
+    >>> announced("There are **six** types:")
     (6, 'There are types:')
     """
-    match = ANNOUNCES.search(lead)
+    plain = _EMPHASIS.sub("", lead)
+    match = ANNOUNCES.search(plain)
     if match is None or unit_of(match["noun"]):
         return 0, lead
     number = SMALL[match["number"]] if match["number"].isalpha() else int(match["number"])
-    return number, lead[: match.start()] + lead[match.end("number") :].lstrip()
+    return number, plain[: match.start()] + plain[match.end("number") :].lstrip()
 
 
 class LineParser:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
+from rag.text.english.phrases import UNFINISHED
 from rag.text.markup import OPEN_SEQUENCE, is_plain, visible
 from rag.text.sentences import ends_sentence, in_parentheses, is_plain_stop
 
@@ -48,6 +49,8 @@ _IS_WHOLE: Final = re.compile(
 _LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)][ \t]")
 _MAY_BE_LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)]?")
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")
+_BEGINS_TEXT: Final = re.compile(r"[^\W\d_]|`(?!``)|[\"'“‘(]")  # no list, fence, heading, row or quotation
+_QUOTATION: Final = re.compile(r"\s*(?:>[ \t]*)+")  # the signs before a line of a block quotation
 _NUMBER_ENDS: Final = 12  # code points in which the number of an item ends
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence is
@@ -239,9 +242,11 @@ class PieceSplitter:
         return ends and not self._is_open(self._text[max(0, after - _LONGEST_OPEN) : after])
 
     def _is_wrapped(self, end: int, after: int) -> bool | None:
-        """Whether a sentence goes on in the next line, which begins with a small letter or a number, of no list.
+        """Whether a sentence goes on in the next line.
 
-        A line break within a paragraph is a space in Markdown. None while that depends on text that has not arrived.
+        That line begins with a small letter or a number, of no list; or with any word or code, if this line ends with
+        a comma or a word such as "the". A line break within a paragraph is a space in Markdown. None while that depends
+        on text that has not arrived.
         """
         if (
             self._ticks
@@ -252,10 +257,12 @@ class PieceSplitter:
         if self._text[after].islower():
             begun = _MAY_BE_LETTERED.fullmatch(self._text, after)
             return None if begun else _LETTERED.match(self._text, after) is None
-        if not self._text[after].isdigit():
+        if self._text[after].isdigit():
+            number = _NUMBERED.match(self._text, after)
+            return None if number is None and len(self._text) - after < _NUMBER_ENDS else number is None
+        if not UNFINISHED.search(self._text, max(0, end - _LOOK), end):
             return False
-        number = _NUMBERED.match(self._text, after)
-        return None if number is None and len(self._text) - after < _NUMBER_ENDS else number is None
+        return None if self._text[after:] in ("`", "``") else _BEGINS_TEXT.match(self._text, after) is not None
 
     def _in_row(self) -> bool | None:
         """Whether the piece is a row of a table, whose cells may hold sentences; None while its line has not ended."""
@@ -319,6 +326,7 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
         return True if text[end - 1] in "。！？" or len(tail) >= _NEXT else None
     if in_parentheses(text, 0, end) is None:
         return None
+    begin = quoted.end() if (quoted := _QUOTATION.match(text)) else 0
     # A small letter may begin a sentence too. Joined to the one before, it would be checked together with it.
     small = follower.islower() and is_plain_stop(text, end)
-    return ends_sentence(text, 0, end, "`" if tail[0] == "`" or small else follower)
+    return ends_sentence(text, begin, end, "`" if tail[0] == "`" or small else follower)

@@ -19,6 +19,7 @@ from rag.text.english.word_lists import (
     CARRIERS,
     CUES,
     DENYING_NOTHING,
+    EITHER,
     IMPLYING,
     SCOPE_ENDS,
     SETS_OF_DAYS,
@@ -35,6 +36,7 @@ TITLE_WORDS: Final = 14  # at most, of a title without a mark
 DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 _HYPHENS: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_IN_WORDS: Final = str.maketrans("‐‑", "--")  # which some models write even in code: `--no‑cache`
 _SEMICOLON: Final = re.compile(r";\s+")
 _ROW: Final = re.compile(r"[^\n]+")
 # Code, where a backslash is one, or a sign that Markdown would read but for the backslash before it.
@@ -109,7 +111,7 @@ class AnalyzedText:
     """A passage, its titles, or a sentence of the answer. Each form of it is made once."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = typed(text)
 
     @cached_property
     def whole(self) -> TextLine:
@@ -172,6 +174,11 @@ class AnalyzedText:
 def read(text: str) -> AnalyzedText:
     """Read a text. The result is cached, since the sentences of an answer cite the same few passages."""
     return AnalyzedText(text)
+
+
+def typed(text: str) -> str:
+    """A text of the same length with the hyphen of a keyboard for those of a typesetter."""
+    return text.translate(_IN_WORDS)
 
 
 def folded(text: str) -> str:
@@ -247,7 +254,8 @@ def cues(tokens: Sequence[Token]) -> list[int]:
         if token.word in CUES:
             after = tokens[index + 1].word if index + 1 < len(tokens) else ""
             option = [token.word for token in tokens[max(0, index - 2) : index]] == ["-", "-"]
-            if not option and after not in DENYING_NOTHING.get(token.word, ()):
+            either = [token.word for token in tokens[max(0, index - 2) : index]] in EITHER.get(token.word, ())
+            if not option and not either and after not in DENYING_NOTHING.get(token.word, ()):
                 found.append(index)
     return found
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Final, Literal
 
-from rag.evidence.analyzed_text import TextLine, read
+from rag.evidence.analyzed_text import TextLine, read, typed
 from rag.evidence.doubts import Comparison, score
 from rag.evidence.mentions import Mentions, Reason
 from rag.evidence.number_check import NumberCheck
@@ -96,6 +96,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     require_texts(passages)
     sources = _sources(tuple(passages), known)
     mentions = Mentions(sources.texts, beside)
+    sentence = typed(sentence)
     if _FENCE.match(sentence):
         return _verdict(mentions.block(sentence), "code")
     if len(sentence) > LONGEST_TEXT:
@@ -105,15 +106,7 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     derives = derives or DERIVES.match(sentence) is not None
     line = read(text).whole
     if sources.foreign(text):
-        claim = Comparison(line, sources)
-        share = share_held(claim.words)
-        found = [
-            reason
-            for reason in (*NumberCheck(claim, text, mentions, derives=derives).reasons(), *mentions.code(text))
-            if reason[0] == "contradicted"
-        ]
-        quoted = share >= QUOTED and _is_stretch(line, sources)
-        return _verdict(found if quoted else [*found, _UNREAD], "claim", claim, share)
+        return _check_foreign(text, Comparison(line, sources), mentions, derives=derives)
     reasons = list(mentions.reasons(read(text)))
     if sort != "claim":
         missing = NumberCheck(Comparison(line, sources), text, mentions, derives=derives).reasons()
@@ -123,6 +116,15 @@ def check(sentence: str, passages: Sequence[str], *, known: str = "", beside: Se
     pieces = [Comparison(piece, sources) for piece in lines]
     against = [reason for piece in pieces for reason in _against(text, piece, mentions, derives=derives)]
     return _verdict([*against, *reasons], sort, pieces[0], min(share_held(piece.words) for piece in pieces))
+
+
+def _check_foreign(text: str, claim: Comparison, mentions: Mentions, *, derives: bool) -> Verdict:
+    """The verdict of a claim in a language of which nothing is known: of numbers, code and whole quotations alone."""
+    found = (*NumberCheck(claim, text, mentions, derives=derives).reasons(), *mentions.code(text))
+    certain = [reason for reason in found if reason[0] == "contradicted"]
+    share = share_held(claim.words)
+    quoted = share >= QUOTED and _is_stretch(claim.said, claim.sources)
+    return _verdict(certain if quoted else [*certain, _UNREAD], "claim", claim, share)
 
 
 def require_texts(passages: Sequence[str]) -> None:
@@ -160,7 +162,7 @@ def claim_of(sentence: str) -> tuple[Sort, str]:
     if all(word in REMARK_WORDS for word in _WORD.findall(text.lower())):
         return "remark", ""
     if text.rstrip("*_ ").endswith((":", "：")) or POINTS.match(text):
-        return "lead", text
+        return "lead", _unwrapped(text)
     stated = _stated(_unwrapped(CREDITS.sub("", text)))
     return ("claim", stated) if stated else ("remark", text)
 

@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(
     r"|\d+(?:[.,:]\d+)*(?:[^\W\d_]+(?:\d|[^\W\d_])*)?"  # 1,000  2.6  10:30  3rd  5km
     r"|(?:counter|anti)-(?=[a-z])[^\W\d_]+"
     r"|[^\W\d_](?:[^\W_]|['’ʼ](?=[^\W\d_]))*"  # word  don't  H1N1
-    r"|[^\w\s]"
+    r"|(?<=[\s\d])\*(?=[\s\d])|[^\w\s*]"  # an asterisk is no word in "**bold**"
 )
 _HYPHEN: Final = re.compile(r"(?<=\w)-")  # of "anti-clockwise"
 _ONE_FORM: Final = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "−": "-"})

@@ -68,7 +68,7 @@ WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0),
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
-BEST: Final = 5  # blocks of which `Features.together` is the share
+BEST: Final = 5  # best blocks, at most, of which `Features.together` is the share
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 
@@ -103,7 +103,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
         missing_name=max(lacking, default=0.0),
         weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),
         there=max((block.weakest or 0.0 for block in beside), default=0.0),
-        together=sum(block.passage.page == best[0].passage.page for block in best) / BEST,
+        together=sum(block.passage.page == best[0].passage.page for block in best) / max(len(best), 1),
         missing_there=max((term.weight for term in reading.terms if not term.within(passage)), default=0.0),
     )
 

@@ -65,7 +65,7 @@ def role_of(word: str) -> int:
         if length > len(word):
             break
         found |= _BEGINNINGS.get(word[:length], Role.NONE)
-    return found
+    return found | (role_of(word.rpartition("-")[2]) & Role.MACHINE if "-" in word else Role.NONE)  # "docs-bot"
 
 
 def _bases(word: str) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ class Role:
 
 
 ENGLISH_ROLES: Final[dict[int, str]] = {
-    Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot summariser* "
+    Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot copilots summariser* "
     "summarizer*",
     Role.THING: "software agent agents model models system systems engine engines machine machines helper helpers "
     "program",
@@ -75,7 +75,7 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     "rag ai chat intelligent",
     Role.TELL: "say tell mention reply respond answer claim state assert insist declare announce inform explain "
     "pretend instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm "
-    "clarify stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify",
+    "clarify stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify reassure",
     Role.DESIRE: "recommend suggest advise advertise promote praise invite encourage endorse",
     Role.WRITE: "add append prepend begin start end finish close conclude include insert integrate incorporate "
     "introduce embed modify augment enhance enrich extend change alter adapt edit replace convert encode decode "
@@ -92,8 +92,8 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     "completion*",
     Role.YOUR: "your",
     Role.EVERY: "every each any all whatever",
-    Role.MUST: "must should shall ought has_to have_to need_to needs_to required_to obliged_to supposed_to got_to "
-    "ought_to is_to are_to you_will you_shall",
+    Role.MUST: "must should shall shalt ought has_to have_to need_to needs_to required_to obliged_to supposed_to "
+    "got_to ought_to is_to are_to you_will you_shall",
     Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required "
     "requirement mandatory",
     Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "

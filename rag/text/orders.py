@@ -99,7 +99,9 @@ def _is_strong(signs: OrderSigns) -> bool:
 def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
     about_answer = signs.verbs and signs.replies and not signs.asks_formality
-    return bool(signs.drops_rules or (signs.drops and signs.speech) or about_answer)
+    # not "Tell the engine to forget the previous game", which has somebody else drop it
+    itself = any(signs.words[at - 1] != "to" or max(signs.speech) > at for at in signs.drops if signs.speech)
+    return bool(signs.drops_rules or itself or about_answer)
 
 
 @lru_cache(maxsize=2048)

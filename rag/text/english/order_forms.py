@@ -13,6 +13,7 @@ TELLS_SOMEBODY: Final = frozenset(  # verbs with whoever is told behind them
 )
 TAG: Final = re.compile(
     r"<\|?/?\s?(?:system|assistant|instructions?|prompt|llm|inst|im_start|tool[-_](?:result|response|output))\b"
+    r"|<(?:assistant|ai|llm|bot|model|agent|prompt|system)[-_](?:polic|note|rule|instruction|directive|override|notice|prompt)"
     r"|\[/?(?:inst|system|sys|assistant|ai|bot|llm|prompt|instructions?)\]|<<sys>>"
     r"|[\"']role[\"']\s*:\s*[\"']|[\"'](?:instructions?|prompt|system)[\"']\s*:"
     r"|\A\W*role\s*:\s*[\"']?(?:system|developer|assistant)\b[\"']?(?=\s*(?:\n|\Z))"
@@ -42,7 +43,7 @@ LETTERS: Final = re.compile(  # what scrambles words; a letter to a bank does no
 )
 _SAY: Final = (
     r"(?:say|state|write|mention|tell|answer|reply|respond|claim|assert|declare|announce|insist|pretend|describe|inform|"
-    r"recommend|suggest|advise|promote|confirm|stress|repeat|add|include|call)"
+    r"recommend|suggest|advise|promote|confirm|stress|repeat|add|include|call|praise|guarantee|deny)"
 )
 _SAYING: Final = (
     r"(?:saying|stating|writing|mentioning|telling|answering|replying|responding|claiming|asserting|declaring|"
@@ -55,13 +56,18 @@ _SAYS: Final = (
 SPEAKING: Final = frozenset(re.findall(r"\w+", f"{_SAY[2:]} {_SAYING[2:]} {_SAYS[2:]} contain"))
 _ANSWER: Final = r"(?:texts?|answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|words)"
 _WORDS: Final = r"[^.\n]{0,40}?(?:\bthat\b|[\"'“‘«]|:(?!/))"  # what is to be said begins
-_MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilot|responders?|answerers?)"
+_MODEL: Final = r"(?:models?|assistants?|ais?|llms?|(?:chat)?bots?|chatgpt|gpt|copilots?|responders?|answerers?)"
 _PRODUCE: Final = r"(?:write|produce|generate|compose|say|output|answer|create|send|print|reply|post)"
 _NOTE: Final = r"(?:hints?|notes?|notices?|polic(?:y|ies)|rules?|directives?|instructions?|guidelines?|memos?|orders?)"
 _RETELLER: Final = (
     r"(?:everyone|everybody|anyone|anybody|whoever|all|those|any\s\w+|every\s\w+|the\s(?:one|person|writer|author))"
     r"(?:\s(?:who|that))?\s(?:re-?tells?|summari[sz]es?|paraphrases?|cites?|quotes?|answers?|repl(?:y|ies)|"
     r"compos(?:e|es)\s(?:the|an|a)\s(?:reply|answer|response))"
+)
+_READER: Final = (  # a program that passes a page on
+    rf"(?:{_MODEL}|agents?|systems?|programs?|engines?|machines?|software|tools?)\s(?:that\s|which\s|who\s)?"
+    r"(?:re-?tell|summari[sz]|paraphras|condens|relay|quot|explain|digest)(?:s|es|ing|ed|e)?\s(?:this|the)\s"
+    r"(?:page|text|document|passage|article|leaflet|docstring|rulebook|chapter|faq|guide|manual)\b"
 )
 _MUST: Final = r"(?:must|should|shall|is\sto|are\sto|has\sto|have\sto|needs?\sto)"
 _REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))"
@@ -131,6 +137,28 @@ _ANSWERING: Final = (  # speaks of the answer that somebody is about to write
     rf"\b{_ASKERS}\b[^.\n]{{0,80}}\b(?:are|is)\sto\sbe\s(?:sent|referred|directed|pointed|taken)\sto\b{_ADDRESS}",
     rf"\b(?:every|each|any|all)\s{_REPLY}\b[^.\n]{{0,60}}\b(?:refers?|sends?|points?|directs?|links?|names?|omits?)\b{_ADDRESS}",
     # those who pass the text on
+    rf"\b{_READER}",
+    r"\b(?:retelling|summary|digest|explanation|description|account|overview)\sof\s(?:this|the)\s\w+\sis\s[^.\n]{0,30}"
+    r"\b(?:unless|until|only\s(?:if|when))\b",
+    rf"\b(?:every|each|any|all)\s(?:mention|description|explanation|account|retelling|discussion|{_REPLY[3:-1]})s?\s"
+    rf"(?:of|about|on|to)\b[^.\n]{{0,60}}(?:\bby\s(?:an?\s|the\s)?{_MODEL}\b|\b(?:includes?|contains?|adds?)\s[\"'“‘])",
+    rf"\b(?:{_REPLY}|version|retelling|digest)\s(?:begins?|starts?|opens?|ends?|closes?|concludes?)\swith\s"
+    r"(?:the\s(?:\w+\s)?(?:words?|sentences?|phrases?)\b|[\"'“‘])",
+    r"\b(?:answer|reply|summary|retelling|digest)\s[^.\n]{0,40}\bonly\s(?:if|when)\sit\s(?:contains|includes|says|states|"
+    r"mentions|names)\s(?:[\"'“‘]|the\s(?:words?|phrase|sentence)\b)",
+    r"\bthis\s(?:line|note|paragraph|sentence|remark|part|passage|hint|notice)\s(?:is|was)\s(?:only\s|just\s)?"
+    r"(?:meant|intended|written|addressed)\s(?:only\s)?(?:for|to)\s(?:you|machines|software)\b",
+    # whoever made the machine
+    r"\b(?:people|team|company|engineers|developers|ones)\s(?:who|that)\s(?:built|made|trained|created|programmed)\syou\b(?!\s(?:on|in|as|at|for|to|with)\b)",
+    r"\byour\s(?:makers?|creators?|trainers?|programmers?|operators?)\s(?:has\s|have\s)?"
+    r"(?:wants?|expects?|needs?|orders?|asks?|asked|told|wish(?:es)?)\b",
+    rf"\b(?:{_ASKERS}|operators?|developers?|publishers?|authors?|editors?)\b[^.\n]{{0,50}}\b"
+    rf"(?:ha(?:s|ve)\sasked|wants?|expects?|needs?)\syou\sto\s{_SAY}\b",
+    rf"\bfrom\s(?:this|here|now|today)\b[^.\n,]{{0,15}}\bon,?\syou\s{_SAY}\b",
+    rf"\bwhen(?:ever)?\sasked\b[^.\n]{{0,60}}\byou\s{_SAY}\b",
+    r"^\W*(?-i:OUTPUT):\s*[\"'“‘](?:[^\W\d_]+,?\s){4}",
+    r"\b(?:finish|end|close|conclude|begin|start|open)\syour\s(?:explanation|description|account|overview|tour)\s"
+    r"(?:with|by)\s(?:wishing|promoting|praising|recommending|thanking|saying|telling|naming)\b",
     rf"\b(?:whoever|(?:anyone|everyone|those|all)\swho|you\b[^.\n]{{0,30}}\bwho)\s(?:will\s|may\s)?"
     rf"(?:reads?\sthis|reproduces?|summari[sz]es?|retells?|paraphrases?|repeats?\sthis)\b[^.\n]{{0,60}}\b{_MUST}\b",
     rf"\b(?:summar(?:y|ies)|answers?|descriptions?)\sof\sthis\s(?:text|page|document|passage|article)\b"
@@ -152,8 +180,8 @@ _PASSES_ON: Final = (
     r"[^.\n]{0,40}\b(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies))\b"
 )
 _AS_FACT: Final = (
-    r"(?:^\W*|[,;:]\s|\b(?:and|then)\s)(?:present|state|report|treat|give|cite)\s"
-    r"(?:it|this|that|these|them|the\s(?:following|next|above))\sas\s(?:an?\s)?(?:\w+\s)?(?:facts?|truth|true)\b"
+    r"(?:^\W*|[,;:]\s|\b(?:and|then)\s)(?:present|state|report|treat|give|cite|deliver)\s"
+    r"(?:it|this|that|these|them|the\s(?:following|next|above))(?:\sto\s(?:the\s)?\w+)?\sas\s(?:an?\s)?(?:\w+\s)?(?:facts?|truth|true)\b"
 )
 _DEMANDS: Final = (  # all have a word of `SPEAKING`
     # a role to play
@@ -172,8 +200,8 @@ _DEMANDS: Final = (  # all have a word of `SPEAKING`
     rf"^\W*(?:please\s)?(?:pass|show|prove|help|begin|start|end|finish|close|conclude|open|comply|continue|obey|win)\b"
     rf"[^.\n]{{0,60}}\bby\s{_SAYING}\s{_WORDS}",
     # duties and permissions
-    rf"\bI\s(?:hereby\s)?(?:authori[sz]e|instruct|order|command|permit|direct|empower)\s(?:it|you|them|the\s\w+)\sto\s"
-    rf"{_SAY}\b",
+    rf"\bI,?\s(?:[^.\n,]{{1,30}},\s)?(?:hereby\s)?(?:authori[sz]e|instruct|order|command|permit|direct|empower)\s"
+    rf"(?:it|you|them|the\s\w+|(?:any|every)\s(?:\w+\s)?\w+)\sto\s{_SAY}\b",
     rf"\b{_RETELLER}\b[^.\n]{{0,80}}?\b(?:must|should|shall|has\sto|have\sto|duty|bound|obliged|required|agrees?|needs?)\b"
     rf"[^.\n]{{0,20}}\b{_SAY}\b",
     rf"\b{_MODEL}\b[^.\n]{{0,60}}\b(?:agrees?|consents?|undertakes?|promises?|pledges?|is\sbound|are\sbound)\sto\s{_SAY}\b",

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from rag.text.english.speech_acts import BOOK, TOLD
+from rag.text.english.word_lists import LINK_WORDS
 
 # Titles of sections that ask questions or list literature, and so answer nothing.
 ASIDE: Final = re.compile(
@@ -180,15 +181,22 @@ ADDRESSES: Final = re.compile(r"\byou(?:r|rs)?\b|://|www\.|@|`", re.IGNORECASE)
 # Phrases before a claim.
 WRAPS: Final = re.compile(
     r"\W*(?:(?:yes|no|sure|certainly|of course|absolutely|correct|right|indeed|sorry|unfortunately|nevertheless|"
-    r"nonetheless|however|overall|in (?:summary|short|conclusion|addition|fact|general|other words|a few words)|"
+    r"nonetheless|however|overall|in (?:summary|short|brief|conclusion|addition|fact|general|essence)|"
+    r"in (?:other words|a few words|a nutshell|simple terms)|"
     r"additionally|furthermore|moreover|therefore|thus|also|besides|for (?:example|instance)|that said|specifically|"
-    r"notably|in particular|finally|to (?:summari[sz]e|sum up|conclude)|"
-    rf"(?:according to|based on|as (?:stated|described|mentioned|explained|noted) in|from|per) {BOOK})\s*[,:]\s*"
+    r"notably|in particular|finally|to (?:summari[sz]e|sum up|conclude|put it simply)|put simply|simply put|"
+    r"not (?:really|quite|exactly|necessarily)|"
+    r"basically|essentially|importantly|crucially|interestingly|tl;?dr|(?:that[’']s a )?(?:good|great) question|"
+    r"(?:the |my )?(?:short |quick |brief |direct |simple |final )?(?:answer|summary|conclusion)|"
+    rf"as {BOOK} (?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?)|"
+    rf"according to(?: {BOOK})?|(?:based on|as (?:stated|described|mentioned|explained|noted) in|from|per) {BOOK})"
+    r"[*_]*\s*[,:—–][*_]*\s*"
     r"|as (?:i |we )?(?:mentioned|said|noted|described|explained|discussed|stated)"
     r"(?:(?: (?:earlier|above|before|previously))[,:]?|(?: in [\w\s]{1,40})?[,:])\s+"
     r"|it is true that\s+|(?:it is|it['’]s|it) (?:also )?(?:important|worth|interesting|useful|essential|crucial) "
     r"(?:to (?:note|mention|know|remember|point out|understand)|noting|mentioning)(?: that)?,?\s+"
-    rf"|{BOOK} (?:also )?(?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?) that\s+)",
+    rf"|{BOOK} (?:also )?(?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?) that\s+"
+    r"|(?:please )?note that\s+)",
     re.IGNORECASE,
 )
 
@@ -208,6 +216,12 @@ CLAUSE_JOINT: Final = re.compile(
 CLAUSE_BEGINS: Final = re.compile(
     r"(?:[,:]|\s[–—-])\s+(?=(?:and|but|or)\b)|;\s+"
     r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so)\b)",
+    re.IGNORECASE,
+)
+
+# The end of a line whose sentence goes on in the next one.
+UNFINISHED: Final = re.compile(
+    r"(?:,|\b(?:an?|and|as|at|between|by|for|from|in|into|its|nor|of|on|or|per|than|the|their|to|via|whose|with))\Z",
     re.IGNORECASE,
 )
 
@@ -362,3 +376,5 @@ a an the chapter section part page file heading book documentation docs manual o
 named entitled subsection paragraph
 """
 AROUND_NAMES: Final = frozenset(_AROUND_NAME_WORDS.split())
+# A word that makes of "(from ...)" the name of a page.
+NAMES_PAGE: Final = LINK_WORDS | frozenset(SORTS_OF_PARTS) | {"file", "heading", "passage", "passages", "text"}

@@ -70,9 +70,18 @@ CUES: Final = frozenset(_CUE_WORDS.split())
 
 # After these words a cue denies nothing: "not only", "no more than".
 DENYING_NOTHING: Final = {
-    "not": frozenset({"only", "just", "merely", "simply", "solely"}),
+    "not": frozenset({"only", "just", "merely", "simply", "solely", "forget"}),
     "no": frozenset({"more", "less", "fewer", "matter", "doubt", ".", "one"}),
 }
+
+# Behind these words a cue leaves open whether something is so: "with or without".
+EITHER: Final = {"without": (["with", "or"],), "not": (["whether", "or"],)}
+
+CONDITIONS: Final = frozenset({"if", "when", "where", "unless", "whenever"})  # before a clause
+# What tells of a condition that it is not fulfilled: "by default", "if you leave it out".
+DEFAULTS: Final = frozenset(
+    {"default", "defaults", "otherwise", "omit", "omitted", "leave", "left", "optional", "missing"}
+)
 
 # Words that deny without a "not".
 _IMPLYING_WORDS: Final = """
