@@ -221,6 +221,26 @@ def test_pounds_of_money_and_of_weight_are_told_by_the_sign() -> None:
     assert check("The book was printed in the 30s.", ["The book was printed in the 30s."]).supported
 
 
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("The tool needs 8 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 GiB of memory.", "The tool needs 8 GB of memory.", "unconfirmed"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 gibibytes of memory.", "unconfirmed"),
+        ("The tool needs 8.6 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 gibibytes of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8192 MiB of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 GB of memory.", "supported"),
+        ("The tool needs 8 TiB of memory.", "The tool needs 8 GiB of memory.", "contradicted"),
+        ("The tool needs 9 GB of memory.", "The tool needs 4 GiB of memory.", "contradicted"),
+    ],
+)
+def test_bytes_in_powers_of_1000_and_of_1024_are_doubted_for_each_other(
+    sentence: str, passage: str, standing: str
+) -> None:
+    assert check(sentence, [passage]).standing == standing
+
+
 TARIFF = "A card costs 60 cents. The shift lasts seven and one-half hours. Cards in hand are worth nothing."
 HOURS = "Lunch is from half past twelve to half past two. Few kitchens open before seven, and all have seven tables."
 

@@ -25,6 +25,11 @@ BOLD: Final = 7  # the level of a bold heading
 _FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
+# A statement behind its marker and a colon, "[1]: It runs.", which Markdown takes for the target of a link.
+_LABELLED: Final = re.compile(
+    rf"(?P<sign>{_PREFIX.pattern})(?P<marker>\[\^?(?:(?i:source|passage) )?\d{{1,3}}\]):[ \t]+"
+    r"(?=[^\s<\[])(?!https?:|www\.)"
+)
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
 _EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
@@ -154,12 +159,15 @@ class LineParser:
     """
 
     def __init__(self, forms: CitationForms) -> None:
-        self._cutter = PieceSplitter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
+        self._cutter = PieceSplitter(
+            lambda text: forms.is_open(text) or _OPEN.search(text) is not None, forms.is_in_passages
+        )
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space after the last piece
         self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
         self._in_list = False  # whether the last block is an item
+        self._has_prose = False  # whether a statement without a label such as "[1]:" was there
         self.cut = False
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
@@ -200,7 +208,22 @@ class LineParser:
             yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:
             starts = "\n" in gap or self._last.kind == "code"
-            yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
+            text, labelled = self._unlabelled(text, starts=starts)
+            line = self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
+            self._has_prose |= starts and not labelled and line.kind in ("sentence", "item", "row")
+            yield line
+
+    def _unlabelled(self, text: str, *, starts: bool) -> tuple[str, bool]:
+        """The text without the colon behind its marker, and whether it had one.
+
+        Below statements, a line that begins so is a footnote of the model's own, and so is "[^1]:" on their line.
+        """
+        found = _LABELLED.match(text)
+        if found is None or self._listing:
+            return text, False
+        if (self._has_prose if starts else found["marker"].startswith("[^")) and not found["sign"]:
+            return text, False
+        return f"{found['sign']}{found['marker']} {text[found.end() :]}", True
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
         """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""

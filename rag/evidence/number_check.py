@@ -57,7 +57,9 @@ class NumberCheck:
             same = [held for held in self._held if quantity.same(held)]
             near = self._derives or self._is_computed(quantity) or self._may_be(quantity)
             if same:
-                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
+                loosely = any(quantity.size == held.size and quantity.differs_in_base(held) for held in same)
+                near = loosely or (near and not all(map(quantity.measures_as, same)))
+                yield missing_reason("unit", number, near=near)
             elif near:
                 yield missing_reason("number", number, near=True)
             else:

@@ -10,7 +10,7 @@ from typing import Final
 
 from rag.evidence.words import Token
 from rag.text.english import numerals
-from rag.text.english.units import DEGREES, size_of
+from rag.text.english.units import DEGREES, differ_in_base, size_of
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
@@ -58,12 +58,19 @@ class Quantity:
         return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same."""
+        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same.
+
+        GB for GiB does not fit: a gigabyte may be 7% less.
+        """
         if self.size == other.size is not None or self._in_hundredths(other):
-            return True
+            return not self.differs_in_base(other)
         named = {self.unit, other.unit} - {""}
         alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys()) or ("degree" in named and named <= DEGREES)
         return alike and (not self.per or not other.per or self.per == other.per)
+
+    def differs_in_base(self, other: Quantity) -> bool:
+        """Whether one is in a unit such as GiB and the other in one such as GB."""
+        return differ_in_base(self.unit, other.unit)
 
     def _in_hundredths(self, other: Quantity) -> bool:
         """Whether both are one amount of money: 60 cents and €0.60."""

@@ -365,10 +365,12 @@ class OrderSigns:
 
     @cached_property
     def asks_formality(self) -> bool:
-        """Whether all that it asks of "your answer" is a form or a place, as a task does: "Give reasons for it"."""
+        """Whether all that it asks of "your answer" is a form, a place or a topic, as a task does: "Give reasons for
+        it", "Mention the role of the Senate in it".
+        """
         if not self.verbs or self.dictates or self.quotes or self.present & Role.HEARER:
             return False
-        return all(self._is_formality(self._objects(at)) or self._is_placed(at) for at in self.verbs)
+        return all(self._is_formality(at) or self._is_placed(at) for at in self.verbs)
 
     def _objects(self, at: int) -> list[int]:
         """The nouns that end what the verb asks for: "units" and "date" in "Add the units and a date to it"."""
@@ -387,8 +389,11 @@ class OrderSigns:
                 return found
         return [*found, last] if last >= 0 else found
 
-    def _is_formality(self, nouns: list[int]) -> bool:
-        return bool(nouns) and all(self.roles[at] & Role.FORMALITY for at in nouns)
+    def _is_formality(self, at: int) -> bool:
+        """Whether the verb asks for forms or topics alone; what it asks to praise is no topic of a task."""
+        asked = Role.FORMALITY if self.roles[at] & Role.DESIRE else Role.FORMALITY | Role.TOPIC
+        nouns = self._objects(at)
+        return bool(nouns) and all(self.roles[noun] & asked for noun in nouns)
 
     def _is_placed(self, at: int) -> bool:
         """Whether the verb has the answer behind it, and then where or how it is written, or nothing."""

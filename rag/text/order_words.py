@@ -59,7 +59,8 @@ class Role:
     PLACE = 1 << 31  # where or how that is written: "box"
     HOLDS = 1 << 32  # with the answer and a place: "write"
     EDITION = 1 << 33
-    NOUNS = TEXT | FORMALITY | PLACE | EDITION
+    TOPIC = 1 << 34  # what a task asks its reader to write about: "the role of the Senate"
+    NOUNS = TEXT | FORMALITY | PLACE | EDITION | TOPIC
     PRAISES = 1 << 28  # whoever is addressed: "clever"
     PRESSES = 1 << 27  # with "hear" only: "it is vital that readers hear"
     WHEN = 1 << 26  # before a question: "when asked"
@@ -115,6 +116,9 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     "formulas equation equations diagram diagrams sketch graph graphs chart evidence reason reasons reasoning "
     "explanation justification example examples definition proof assumption assumptions sentences quotation quotations "
     "text",
+    Role.TOPIC: "role roles cause causes effect effects consequence consequences difference differences similarity "
+    "similarities relation relations relationship origin origins purpose function functions structure influence "
+    "significance",
     Role.PLACE: "box boxes space spaces line lines grid margin sheet notebook booklet table column blank blanks gap "
     "gaps field page paper places figures ink pencil sentences fraction percentage decimal form terms metres meters "
     "centimetres grams kilograms litres seconds minutes hours degrees words",

@@ -42,6 +42,7 @@ from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _INNER_STOP: Final = re.compile(r"[.!?](?P<tag>(?:</\w+>)*)\s+(?=[^\Wa-z\d]|[<*\"“])")  # behind "°C."
+_SEMICOLON: Final = re.compile(r";\s+(?=\w)")
 _MOST_STOPS: Final = 8  # each of them is looked at with all that follows
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
@@ -248,11 +249,18 @@ def _comments(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
 
 def _narrowed(text: str, start: int, end: int, *, strong: bool) -> tuple[int, int]:
     """Without the sentences beside it that the cut into sentences has left: before it, behind a closing tag, and in
-    lower case beside a weak one: "Name the model. askbook needs no key.".
+    lower case beside a weak one: "Name the model. askbook needs no key.". Nor with what a task says behind a semicolon.
     """
     if not strong:
         found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
         start, end = (found[0][0], found[-1][1]) if found else (start, end)
+        parted = _SEMICOLON.search(text, start, end)
+        if (
+            parted
+            and signs_of(text[start : parted.start()]).asks_formality
+            and not _may_order(text[parted.end() : end])
+        ):
+            return start, parted.start()
     orders_so = is_order if strong else _may_order
     for stop in islice(_INNER_STOP.finditer(text, start, end), _MOST_STOPS):
         before, behind = text[start : stop.end()], text[stop.end() : end]

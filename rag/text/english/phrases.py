@@ -324,8 +324,19 @@ SIDES: Final = re.compile(
 SPOKEN_NUMBERS: Final = r"(?i:\b(?:passage|source)s? )\d{1,2}\b(?:(?:,? and|,) \d{1,2}\b)*(?![.,:/-]?\d)"
 TRAILING_NUMBER: Final = re.compile(
     r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
-    r"(?<=[^\s\d])(?:,[ \t](?:see )?(?:passage|source))?[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    r"(?<=[^\s\d])(?:,[ \t](?:see )?(?:passage|source))?[ \t](?:\((?P<n>\d{1,2})\)|\{(?P<braced>\d{1,2})\})"
+    r"(?=[\s.!?…*_]*$)",
     re.IGNORECASE,
+)
+# Raised numbers as of footnotes: behind a full stop or a word, or by themselves.
+_RAISED_NUMBER: Final = r"⁽?[⁰¹²³⁴-⁹]{1,2}⁾?"
+RAISED_NUMBERS: Final = re.compile(
+    r"(?P<word>[.!?…][\"”’)]?|(?<![^\W\d_])[^\W\d_]{2,}|(?<=[^\W\d_]{2})[ \t])"
+    rf"(?P<raised>{_RAISED_NUMBER}(?:[,’] ?{_RAISED_NUMBER}){{0,4}})(?=[.,;:!?…)*_\"”\s]|$)"
+)
+# Words behind which a raised number is a power.
+FUNCTIONS: Final = frozenset(
+    ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "exp", "log", "lim", "det", "chi", "max", "min"]
 )
 # A footnote of the model's own at the end of a sentence, "[a]".
 TRAILING_LETTER: Final = re.compile(r"[ \t](?P<sign>\[[a-z]\])(?=[\s.!?…*_]*$)")
