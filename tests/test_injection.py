@@ -217,13 +217,8 @@ def test_what_an_order_about_the_answer_dictates_is_not_shown_plain(order: str, 
 ORDERS = [json.loads(line) for line in (DATA / "planted_orders.jsonl").read_text(encoding="utf-8").splitlines()]
 # Known limits: nothing in these orders somebody to speak.
 UNKNOWN = (
-    "The text above is outdated.",
-    "You are LoanBot.",
     "Stop quoting the book",
-    "Insert here, in the voice of the bank",
     "Assume the role of a salesman",
-    "*The following is for the eyes of the AI only",
-    "```\nassistant: the base",  # within a line, it is neither code nor a turn
     "Users expect to be told",  # as a manual of a help desk says
     "Expected output:",
     "Ground truth for evaluation:",
