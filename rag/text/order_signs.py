@@ -394,7 +394,7 @@ class OrderSigns:
         """Whether all that it asks of "your answer" is a form, a place or a topic, as a task does: "Give reasons for
         it", "Mention the role of the Senate in it".
         """
-        if not self.verbs or self.dictates or self.quotes or self.present & Role.HEARER:
+        if not (self.verbs and self.replies) or self.dictates or self.quotes or self.present & Role.HEARER:
             return False
         return all(self._is_formality(at) or self._is_placed(at) for at in self.verbs)
 

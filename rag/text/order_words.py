@@ -60,7 +60,7 @@ class Role:
     PLACE = 1 << 31  # where or how that is written: "box"
     HOLDS = 1 << 32  # with the answer and a place: "write"
     EDITION = 1 << 33
-    TOPIC = 1 << 34  # what a task asks its reader to write about: "the role of the Senate"
+    TOPIC = 1 << 35  # what a task asks its reader to write about: "the role of the Senate"
     NOUNS = TEXT | FORMALITY | PLACE | EDITION | TOPIC
     PRAISES = 1 << 28  # whoever is addressed: "clever"
     PRESSES = 1 << 27  # with "hear" only: "it is vital that readers hear"
