@@ -353,3 +353,18 @@ def test_a_statement_that_a_passage_denies_as_a_whole_is_doubted(sentence: str, 
 )
 def test_a_denial_of_something_else_raises_no_such_doubt(sentence: str, passage: str) -> None:
     assert "negation: the passages deny it" not in check(sentence, [passage]).reasons
+
+
+HOTEL = "The Hotel Brandt stands by the river. It has 48 rooms, of which 12 look at the water. Breakfast is at 7."
+
+
+@pytest.mark.parametrize("end", ["is closed for renovation", "was sold to investors", "will be rebuilt after a fire"])
+def test_a_second_statement_of_the_same_subject_is_judged_by_itself(end: str) -> None:
+    verdict = check(f"The Hotel Brandt has 48 rooms and {end}.", [HOTEL])
+    assert verdict.standing == "unconfirmed"
+    assert "distant: the passages say nothing like one of its clauses" in verdict.reasons
+
+
+def test_a_second_statement_that_the_passage_makes_is_supported() -> None:
+    assert check("The Hotel Brandt has 48 rooms and stands by the river.", [HOTEL]).reasons == ()
+    assert check("The hotel has 48 rooms and is by the river.", [HOTEL]).reasons == ()

@@ -218,7 +218,7 @@ CLAUSE_JOINT: Final = re.compile(
 # Where a main clause begins: "A node runs, and it sends messages". A reason or a condition often has words of its own.
 CLAUSE_BEGINS: Final = re.compile(
     r"(?:[,:]|\s[–—-])\s+(?=(?:and|but|or)\b)|;\s+"
-    r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so)\b)",
+    r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so|is|are|was|were|will)\b)",
     re.IGNORECASE,
 )
 
