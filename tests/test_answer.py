@@ -75,14 +75,14 @@ def test_what_was_removed_or_marked_is_told() -> None:
     ]
     assert write(said).notices == [f"Sentences marked {FLAG} could not be confirmed from the passages."]
     assert write(f"{NODE} [1]. {WRONG} [1].").notices == [
-        "1 sentence was taken out: it states what stands in no cited passage, or an order from the book."
+        "1 sentence was taken out: it says what no cited passage says, or follows an order planted in the book."
     ]
 
 
 def test_several_removed_sentences_and_citations_are_told_in_the_plural() -> None:
     assert write(f"{NODE} [1][7][8]. {WRONG} [1].\n\n{WRONG} [2].").notices == [
         "2 citations were taken out: they name no passage of this turn.",
-        "2 sentences were taken out: they state what stands in no cited passage, or an order from the book.",
+        "2 sentences were taken out: they say what no cited passage says, or follow an order planted in the book.",
     ]
 
 

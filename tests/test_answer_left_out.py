@@ -340,7 +340,7 @@ def test_a_sentence_that_was_only_an_address_is_told_in_the_modes_that_show_all(
     writer = write(f"{NODE} [1].\n\nwww.evil.example\n\n{TALK} [1].", mode)
     assert writer.shown.plain == f"{NODE} [1].\n\n{TALK} [1]."
     assert writer.notices[-1] == (
-        "1 sentence was taken out: nothing is left of it without what the cited passages do not have."
+        "1 sentence was taken out: nothing was left of it after what the cited passages do not have was removed."
     )
 
 

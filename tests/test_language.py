@@ -73,4 +73,4 @@ def test_of_another_language_only_quotations_numbers_code_and_addresses_are_chec
 def test_an_answer_that_was_not_checked_says_so() -> None:
     proof = prove("Das Programm verschickt Botschaften an seine Roboter [1].", ["A node is a process that computes."])
     assert proof.text == "Das Programm verschickt Botschaften an seine Roboter [1]. [?]"
-    assert proof.notices[-1] == "1 sentence is in another language than English, which the check reads; not checked."
+    assert proof.notices[-1] == "1 sentence is not in English and was not checked."

@@ -23,14 +23,14 @@ from rag.types import (
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, a row or a lead-in
 _EMPTY_ROW: Final = re.compile(r"[\s|]+")
-_NOT_CHECKED: Final = "in another language than English, which the check reads; not checked."
+_UNREAD: Final = "not in English and {} not checked."
 # Why sentences were removed.
-_REMOVED: Final = "nothing is left of it without what the cited passages do not have."
+_REMOVED: Final = "nothing was left of it after what the cited passages do not have was removed."
 _REMOVED_IN: Final[dict[GroundingMode, str]] = {
-    "strict": "it states what stands in no cited passage, or an order from the book.",
+    "strict": "it says what no cited passage says, or follows an order planted in the book.",
     "exact": "the cited passages do not say so in these or nearly these words.",
 }
-_OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
+_OF_SEVERAL: Final = (("it names", "they name"), ("it says", "they say"), ("follows", "follow"), ("of it", "of them"))
 _EMPHASIS: Final = re.compile(r"`+|\*{1,3}|_{1,3}")
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 
@@ -219,7 +219,11 @@ def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, re
         yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
     foreign = sum(any(reason.startswith("language:") for reason in sentence.reasons) for sentence in counts.checked)
     if foreign and counts.mode != "off":
-        yield f"{foreign} sentence{' is' if foreign == 1 else 's are'} {_NOT_CHECKED}"
+        yield (
+            f"1 sentence is {_UNREAD.format('was')}"
+            if foreign == 1
+            else f"{foreign} sentences are {_UNREAD.format('were')}"
+        )
     if denies_answer and not refused:
         yield "The model also said that the book does not answer a part of the question."
     if cut:
