@@ -14,6 +14,7 @@ from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.files import write_private
 from rag.text.english.heading_words import NO_VERBS
 from rag.text.english.phrases import LEANING
+from rag.types import REFUSAL
 
 FILE: Final = "suggestions.json"
 FALLBACK: Final = "What is this book about?"  # answered for every book
@@ -62,7 +63,7 @@ async def suggestions(index: ChunkIndex, embedder: Embedder, sparse: SparseEncod
     The answerer without a model has answered each of them; at most `TRIED` are tried. Raises what the index raises.
     """
     from rag.embedding.local import OnnxEmbeddings
-    from rag.quoting.answerer import REFUSAL, QuotingAnswerer
+    from rag.quoting.answerer import QuotingAnswerer
     from rag.search.retriever import HybridRetriever
 
     chunks = await _sample(index)

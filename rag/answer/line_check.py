@@ -46,7 +46,7 @@ class FrameCheck:
         self._refusal = [words(refusal[start:end]) for start, end in sentence_spans(refusal)]
         self._exact = exact
 
-    def is_refusal_or_talk(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
+    def mark_refusal_or_talk(self, line: AnswerLine, numbers: Sequence[int]) -> bool:
         """Whether the line is a refusal or talk about the conversation; it becomes a frame then.
 
         A heading that the book has itself, such as "What this page does not cover", is neither.
@@ -193,7 +193,7 @@ _NO_MARKER: Final = re.compile(r"\s(?P<sign>[`\[({<]{1,2}[\dIVX.:-]{1,4}[\\`\])}
 
 class LineCheck:
     """Checks the claims and the code of one turn's answer. With `judged`, a sentence that is no quotation waits for a
-    second judge.
+    judge.
     """
 
     def __init__(self, evidence: TurnEvidence, sanitizer: Sanitizer, frames: FrameCheck, *, judged: bool) -> None:
@@ -224,7 +224,7 @@ class LineCheck:
         settled = found.verbatim or line.standing == "contradicted" or found.ordered
         line.waits = self._judged and line.kind != "code" and not settled
 
-    def confirms(self, line: AnswerLine) -> bool:
+    def check_bold_answer(self, line: AnswerLine) -> bool:
         """Whether a bold line is no heading but an answer, such as "**89 kg** [1]": the passages that it cites say it.
 
         The line is a sentence then, and checked.

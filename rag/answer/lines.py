@@ -46,7 +46,7 @@ class AnswerLine:
     `announces` is the number of items that a lead-in says will follow, 0 for none. A `frame` states nothing and is
     shown with the lines around it; `refusal` says that it denies that the book has an answer; `unresolved` that it
     has a citation by which no passage is meant. `standing` is None until the line was checked; `reasons` say why it is
-    not supported. `waits` says that a second judge is still to be heard, and `under` which line introduces this one.
+    not supported. `waits` says that the judge is still to be heard, and `under` which line introduces this one.
     """
 
     kind: LineKind

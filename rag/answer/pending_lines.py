@@ -172,7 +172,7 @@ class LineCitations:
     def check_line(self, line: AnswerLine, numbers: tuple[int, ...]) -> None:
         """Check a line that has markers of its own or claims nothing, and the lines that wait for its markers."""
         waiting = self._pending.open_lines
-        if line.kind == "heading" and line.level == BOLD and numbers and self._check.confirms(line):
+        if line.kind == "heading" and line.level == BOLD and numbers and self._check.check_bold_answer(line):
             return
         if line.kind in ("heading", "rule") or (line.kind == "lead" and not numbers):
             self._check_frame(line)

@@ -37,7 +37,7 @@ class AnswerOptions:
     """How an answer is written: the profile's settings with the run's overrides, and the question.
 
     `accepts` are the citation forms besides `[n]`; `footer` is the list below an answer in the style "numbered". With
-    `judged` a second judge is asked about what is no quotation.
+    `judged` the judge is asked about what is no quotation.
     """
 
     refusal: str
@@ -97,7 +97,7 @@ class AnswerWriter:
 
     @property
     def doubtful_count(self) -> int:
-        """How many sentences a second judge may be asked about now: those of complete paragraphs and lists."""
+        """How many sentences the judge may be asked about now: those of complete paragraphs and lists."""
         return len(self._lines_for_judge())
 
     def take_doubtful(self) -> dict[int, Claim]:
@@ -185,7 +185,7 @@ class AnswerWriter:
         if line.kind in ("markers", "definition"):
             self._citations.cite_waiting(line, numbers if line.kind == "markers" else ())
             return False
-        if not self._frames.is_refusal_or_talk(line, numbers):
+        if not self._frames.mark_refusal_or_talk(line, numbers):
             self._citations.check_line(line, numbers)
         return True
 

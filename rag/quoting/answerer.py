@@ -30,7 +30,7 @@ from rag.text.english.phrases import COPULA, NUMBERED_TITLE
 from rag.text.english.speech_acts import about_book, plain_question
 from rag.text.english.stopwords import FACTS
 from rag.text.terms import keys, refers_back, terms, whole_question
-from rag.types import AnsweredQuestion, Passage
+from rag.types import REFUSAL, AnsweredQuestion, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ class Features:
 class ConfidenceWeights:
     """Weights of a logistic regression; decision 139 says on what those with tokens were fitted."""
 
-    of: Features
+    weights: Features
     bias: float
 
 
 WITH_TOKENS: Final = ConfidenceWeights(Features(2.43, 0.34, -1.71, -1.11, 1.71, 2.14, 1.45, -1.12), -6.29)
-WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)  # of texts, not of tokens
+# For embedders without vectors of tokens.
+WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0), -5.76)
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
-SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
+SAME: Final = 0.99  # least `asks_same` with which a heading asks what the question asks
 BEST: Final = 5  # best blocks, at most, of which `Features.together` is the share
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
-REFUSAL: Final = "The book does not answer this question."
 
 BUDGET: Final = 1300  # characters of an answer, without markers
 OPENING_LENGTH: Final = 250  # characters, at most, that a section says before the steps or the code that answer
@@ -94,7 +94,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
     """
     lacking = [term.weight for term in reading.terms if term.named and not term.within(reading.everything)]
     lead = reading.ranked[0] if reading.ranked else None
-    beside = [block for block in reading.ranked if lead and (block.run, block.section) == (lead.run, lead.section)]
+    beside = [block for block in reading.ranked if lead and block.is_beside(lead)]
     own = [block for block in reading.runs[lead.run] if block.passage is lead.passage] if lead else []
     passage = frozenset[str]().union(*(block.own | block.context for block in own))
     best = reading.ranked[:BEST]
@@ -112,7 +112,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
 
 def probability(evidence: Features, weights: ConfidenceWeights) -> float:
     """The probability that the passages answer the question."""
-    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.of), astuple(evidence), strict=True))
+    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.weights), astuple(evidence), strict=True))
     return 1 / (1 + math.exp(-score))
 
 
@@ -287,7 +287,7 @@ def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading:
 
 def _is_step_beside(block: QuoteBlock, other: QuoteBlock) -> bool:
     """Whether a block is steps or code of the other one's section."""
-    return block.form in ("code", "steps") and (block.run, block.section) == (other.run, other.section)
+    return block.form in ("code", "steps") and block.is_beside(other)
 
 
 def _example(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock], room: int) -> list[QuoteBlock]:
@@ -375,9 +375,7 @@ def _is_written_again(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:
     code = {unit.text for other in chosen for unit in other.units if unit.kind == "code"}
     if any(unit.text in code for unit in block.units):
         return True
-    return is_for_one_version(block) and any(
-        is_for_one_version(other) and (other.run, other.section) == (block.run, block.section) for other in chosen
-    )
+    return is_for_one_version(block) and any(is_for_one_version(other) and other.is_beside(block) for other in chosen)
 
 
 def _with_antecedent(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:

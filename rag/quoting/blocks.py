@@ -71,7 +71,7 @@ class NumberedPassage(NamedTuple):
         return cls(passage.number, " ".join(title.split()), plain_lines(passage.text), page, passage.chunk_index)
 
 
-@dataclass(eq=False, slots=False)
+@dataclass(eq=False)
 class QuoteBlock:
     """Units of one passage that belong together, in order, with what stands above them.
 

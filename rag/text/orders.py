@@ -1,11 +1,12 @@
-"""Orders to whoever answers that are planted in a text: what they dictate is no evidence.
+"""Prompt injections: orders to the answering model that are planted in a text. What they dictate is no evidence.
 
 No list of sentences could name them all. A sentence is read for signs that do not depend on one another:
 
-- it addresses a machine that answers ("Dear assistant,", "AI:", "you, the model,"); - it orders to say words to nobody
-or to the user ("say that ...", "tell readers that ..."); - it speaks of the answer ("your reply", "every answer") or of
-questions ("when asked about ..."); - it drops what comes before ("ignore the above"); - it has the form of a prompt
-(`<system>`, `[INST]`) or another of the forms in `rag.text.english.order_forms`.
+- It addresses a machine that answers: "Dear assistant,", "AI:", "you, the model,".
+- It demands that something be said, to the user or to nobody in particular: "say that ...", "tell readers that ...".
+- It speaks of the answer ("your reply", "every answer") or of questions ("when asked about ...").
+- It drops what comes before: "ignore the above".
+- It has the form of a prompt (`<system>`, `[INST]`) or another of the forms in `rag.text.english.order_forms`.
 
 What a book tells its own reader to do is no order to the answerer: "Generate a key pair", "Tell your doctor that you
 smoke". A strong order addresses a machine, drops the rules or speaks of "your answer", and orders. Manuals have weak

@@ -27,11 +27,11 @@ MIN_WEIGHT: Final = 0.2
 _STEMMING: Final = threading.Lock()  # a stemmer keeps the word that it works on in itself
 
 # Languages that both libraries know.
-_NAMES: Final = """
+_LANGUAGES: Final = """
 arabic basque catalan danish dutch finnish french german greek hungarian indonesian italian nepali norwegian portuguese
 romanian russian spanish swedish turkish
 """
-LANGUAGES: Final = tuple(_NAMES.split())
+LANGUAGES: Final = tuple(_LANGUAGES.split())
 # Words that ask for a measure or a fact and are no stop words: an answer has the measure in their place.
 _ASKED_WITH: Final = {
     "dutch": "hoeveel hoelang hoe vaak lang groot hoog zwaar geldt duurt",
