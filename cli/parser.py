@@ -106,7 +106,7 @@ def _built(name: str) -> argparse.ArgumentParser:
     ask.add_argument(
         "--thread", metavar="ID", default=_NO_DEFAULT, help="the conversation to continue, or the id of a new one"
     )
-    _retrieval(ask)
+    _retrieval(ask, default="the profile's, or 12 without a model")
     ask.add_argument("--threshold", metavar="X", help="minimum score of a passage, 0 to 1 (default: the profile's)")
     _no_stream(ask)
     _common(ask)
@@ -242,8 +242,8 @@ def _no_stream(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-stream", action="store_true", default=_NO_DEFAULT, help=text)
 
 
-def _retrieval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-k", dest="top_k", metavar="N", help="number of passages, 1 to 20 (default: the profile's)")
+def _retrieval(parser: argparse.ArgumentParser, default: str = "the profile's") -> None:
+    parser.add_argument("-k", dest="top_k", metavar="N", help=f"number of passages, 1 to 20 (default: {default})")
     _filter(parser)
 
 
