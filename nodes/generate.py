@@ -60,7 +60,7 @@ class _StreamedAnswer:
             self._ask(self.judge)
 
     def _ask(self, judge: AnswerJudge) -> None:
-        """Send the doubtful sentences to the judge, and write a `checking` event with their number."""
+        """Send the judge the sentences that wait for it, and write a `checking` event with their number."""
         claims = self.writer.take_doubtful()
         if claims:
             self.emit({"type": "checking", "sentences": len(claims)})
