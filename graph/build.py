@@ -52,10 +52,9 @@ def build_graph(
 ) -> AgentGraphBuilder:
     """A fresh, uncompiled graph over the given services; `retries` sets when and how often failed steps are retried.
 
-    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer.
-
-    A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
-    the drawing: it adds the edges that error handlers take.
+    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer. A builder
+    with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only the
+    drawing: it adds the edges that error handlers take.
     """
     if not callable(getattr(services, "parts", None)):
         raise UsageError("services must be those of open_services.", code="given")
