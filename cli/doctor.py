@@ -174,7 +174,7 @@ async def _embedding(settings: Settings, profile: Any, collection: str | Askbook
 
 async def _rerank(settings: Settings) -> CheckResult:
     from rag.books.book_settings import place_of
-    from rag.search.rerank import build_reranker
+    from rag.search.reranker import build_reranker
 
     reranker = build_reranker(settings)
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])

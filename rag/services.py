@@ -299,7 +299,7 @@ def _embedder_of(
 def _reranker_of(settings: Settings) -> Reranker | None:
     if settings.rerank == "off":
         return None
-    from rag.search.rerank import build_reranker
+    from rag.search.reranker import build_reranker
 
     return build_reranker(settings)
 

@@ -33,7 +33,7 @@ from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, joined, queries_of, ranked, weighed
-from rag.search.rerank import reranked
+from rag.search.reranker import reranked
 from rag.text.english.speech_acts import about_book
 from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
