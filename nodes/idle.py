@@ -142,7 +142,7 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     message: BaseMessage | None
     update = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
     update |= {"phase": "IDLE", "response": response.model_dump(mode="json"), "contexts": state.get("passages") or []}
-    if turn.get("refused"):
+    if turn.get("rejected"):
         last = last_message(state)
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
         update["turn_number"] = turn["number"] - 1
