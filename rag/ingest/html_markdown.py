@@ -134,7 +134,7 @@ def settle(element: Tag) -> None:
 
 
 def _end_note_titles(element: Tag) -> None:
-    """Put a colon behind the title of each note."""
+    """Put a colon after the title of each note."""
     for title in element.find_all(True):
         if any(name in _NOTE_TITLES or "admonitionHeading" in name for name in class_names(title)):
             words = title.get_text().rstrip()
