@@ -39,9 +39,8 @@ from state import AgentState, Context, InputState
 RECURSION_LIMIT: Final = 40
 SEARCH_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
 REWRITE_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(seconds=REWRITE_SECONDS))
-# The idle timeout resets with every token, however long the answer. The model client's own timeout is 60 seconds by
-# default, which is shorter.
-ANSWER_TIMEOUT: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
+# `nodes.model_call` limits how long a model may send nothing, since each profile has a limit of its own.
+ANSWER_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(minutes=10))
 _ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix "a", such as ainvoke.'
 
 LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]

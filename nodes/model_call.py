@@ -26,6 +26,7 @@ from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
 _NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
+_SILENCE: Final = 120.0  # seconds in which any model must send something, unless its profile allows more
 _ANOTHER: Final = "If it keeps happening, set another model."
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
@@ -130,14 +131,18 @@ async def _stream(
     # Only checked sentences may reach the user. "nostream" keeps LangGraph from streaming the raw tokens.
     config = RunnableConfig(tags=["nostream"])
     answer = _ReceivedChunks()
+    silence = max(_SILENCE, parts.profile.model.timeout_seconds)
+    clock = asyncio.get_running_loop().time
     try:
-        async for received in _speaker(parts, options).astream(list(prompt), config):
-            chunk = as_chunk(received)
-            answer.add(chunk)
-            meter.count(chunk)
-            await reader.feed(chunk.text)
-            # Let the event loop run: a fast stream must not block timeouts and other conversations.
-            await asyncio.sleep(0)
+        async with asyncio.timeout(silence) as timeout:  # a model of the caller may have no timeout of its own
+            async for received in _speaker(parts, options).astream(list(prompt), config):
+                timeout.reschedule(clock() + silence)
+                chunk = as_chunk(received)
+                answer.add(chunk)
+                meter.count(chunk)
+                await reader.feed(chunk.text)
+                # Let the event loop run: a fast stream must not block timeouts and other conversations.
+                await asyncio.sleep(0)
     except Exception as failure:
         answer.drop_calls()
         if (
