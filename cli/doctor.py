@@ -86,6 +86,8 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     checks: list[Check] = []
     if settings.profiles is not None:
         await _attempt(checks, "offer", lambda: _offer(settings))
+    if settings.api_keys or settings.books is not None or settings.allowed_origins:
+        await _attempt(checks, "serve", lambda: _server(settings))
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
@@ -141,6 +143,18 @@ async def _offer(settings: Settings) -> CheckResult:
 
     offer = offer_of(settings)
     return CheckResult(f"others may choose {', '.join(offer.names)}; the default is {offer.usual}")
+
+
+async def _server(settings: Settings) -> CheckResult:
+    """Read the lists of `serve` as `serve` does."""
+    from cli.serve import book_access, people_of
+    from rag.web.hosting import origins_of
+
+    people = people_of(settings)
+    books = book_access(settings, people.names).entries
+    origins = origins_of(settings.allowed_origins)
+    offered = counted(len({book for _, book in books}), "book") if books else "every book"
+    return CheckResult(f"{counted(len(people.names), 'key')}, {offered}, {counted(len(origins), 'site')} may call it")
 
 
 async def _collection(options: argparse.Namespace, settings: Settings, profile: Any) -> str | AskbookError:

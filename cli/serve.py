@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import socket
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from cli.terminal import number, opened, preload, say
@@ -28,19 +29,37 @@ def serve(options: argparse.Namespace) -> int:
     port = int(number(options.port, "--port", 0, 65535, whole=True) or 0)
     for library in ("mcp", "starlette", "uvicorn", "sse_starlette", "limits", "prometheus_client"):
         need(library, "serve", "The command serve")
-    from rag.web.api_keys import People
-    from rag.web.hosting import BookAccess
-
-    people = People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
+    people = people_of(settings)
     if not people.have_keys and options.host not in _LOCAL:
         raise UsageError(
             f"Without keys, serve listens on 127.0.0.1 only, not on {options.host}.",
             hint="Set ASKBOOK_API_KEYS=name:key.",
         )
-    access = BookAccess.parse(settings.books, people.names)
+    access = book_access(settings, people.names)
     preload()
     with listening_on(options.host, port) as listening:
         return asyncio.run(_serve(options, settings, listening, people, access))
+
+
+def people_of(settings: Settings) -> People:
+    """Those who may ask, by ASKBOOK_API_KEYS. Raises `UsageError` for an entry that is not allowed."""
+    from rag.web.api_keys import People
+
+    return People.parse(settings.api_keys.get_secret_value() if settings.api_keys else None)
+
+
+def book_access(settings: Settings, names: Collection[str] = ()) -> BookAccess:
+    """The books of ASKBOOK_BOOKS, whose keys have these names. Raises `UsageError` for what cannot be a book's name."""
+    from rag.index.catalog import check_name
+    from rag.web.hosting import BookAccess
+
+    access = BookAccess.parse(settings.books, names)
+    for _, book in access.entries or ():
+        try:
+            check_name(book, on_server=settings.qdrant_url is not None)
+        except UsageError as error:
+            raise UsageError(f"ASKBOOK_BOOKS: {error.message}", code=error.code, hint=error.hint) from None
+    return access
 
 
 def listening_on(host: str, port: int) -> socket.socket:
@@ -142,11 +161,11 @@ def mcp(options: argparse.Namespace) -> int:
 async def _mcp(options: argparse.Namespace, settings: Settings) -> int:
     from graph.book_agents import open_book_agents
     from rag.profiles.offered_profiles import offer_of
-    from rag.web.hosting import BookAccess, Hosting
+    from rag.web.hosting import Hosting
     from rag.web.mcp_server import build_mcp
     from state import Context
 
-    offer, access = offer_of(settings), BookAccess.parse(settings.books)
+    offer, access = offer_of(settings), book_access(settings)
     async with opened(options, settings) as agent, open_book_agents(settings, agent, offer.names) as books:
         await build_mcp(Hosting(books, Context, offer, access=access)).run_stdio_async()
     return 0

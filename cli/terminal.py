@@ -322,12 +322,25 @@ def without_collections() -> Iterator[None]:
         gc.enable()
 
 
+def _check_addresses(settings: Settings) -> None:
+    """Raise `UsageError` for an address of a service that is none, also if nothing is sent there now."""
+    for variable, address in (
+        ("OPENAI_BASE_URL", settings.openai_base_url),
+        ("COHERE_BASE_URL", settings.cohere_base_url),
+    ):
+        if address is not None:
+            from rag.http.http_clients import checked_address
+
+            checked_address(variable, address)
+
+
 @asynccontextmanager
 async def opened(options: argparse.Namespace, settings: Settings, **given: Any) -> AsyncIterator[Agent]:
     """The agent for the given options. If the manual has to be indexed, a progress bar is shown.
 
     `given` are parts in place of askbook's own, as `open_agent` takes them.
     """
+    _check_addresses(settings)
     with without_collections(), progress_bar("Indexing the manual") as progress:
         from graph.agent import open_agent
         from rag.services import start_outputs

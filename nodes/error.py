@@ -27,7 +27,7 @@ from nodes.turn import RetrySettings, Update, checked_metadata, emit_phase, has_
 from rag.conversation.turns import failed_response, next_number, response_metadata
 from rag.errors import AskbookError, UsageError
 from rag.ports import PartsOf
-from rag.types import ErrorInfo, ErrorType, Response, iso_time, new_id
+from rag.types import ErrorInfo, ErrorType, Response, Tokens, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 
 log: Final = logging.getLogger("askbook")
@@ -107,6 +107,8 @@ def route_to_error(state: AgentState, error: NodeError) -> Command[str]:
     update: Update = {"phase": "ERROR", "draft": error_draft(failure.info())}
     if error.node == "IDLE":  # the turn did not open; a turn in the state is an earlier, interrupted one
         update["turn"] = None
+    elif draft is not None and (used := draft.get("tokens_used")):  # by the calls before the one that failed
+        update["draft"]["tokens_used"] = used
     return Command(goto="ERROR", update=update)
 
 
@@ -205,7 +207,14 @@ def _response(state: AgentState, failure: AskbookError, turn: Mapping[str, Any],
         thread_id=_thread_id(),
         turn_number=number,
         metadata=_mapping(turn.get("metadata")),
-    )
+    ).model_copy(update={"llm_calls": _of(state, "llm_calls", int, 0), "tokens_used": _tokens(state)})
+
+
+def _tokens(state: AgentState) -> Tokens:
+    """The tokens of the turn's model calls."""
+    with suppress(ValidationError):
+        return Tokens.model_validate(_mapping(state.get("draft")).get("tokens_used") or {})
+    return Tokens()
 
 
 def _reported(state: AgentState) -> ErrorInfo | None:

@@ -15,7 +15,9 @@ from rag.types import REFUSAL, Passage, Standing
 
 __all__ = ["Proof", "ProvedSentence", "Verdict", "check", "prove"]
 
-_LOCATION: Final = re.compile(r"(?:[a-z]+://\S+|[\w./-]+\.(?:mdx?|html?|rst|txt|ipynb)(?:#\S*)?)", re.IGNORECASE)
+_LOCATION: Final = re.compile(
+    r"(?:[a-z]+://\S+|[\w./-]+\.(?:mdx?|markdown|x?html?|rst|txt|ipynb|pdf|epub)(?:#\S*)?)", re.IGNORECASE
+)
 _CRUMB: Final = re.compile(r"\s+[>›»]\s+")
 
 

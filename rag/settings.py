@@ -1,7 +1,7 @@
 """The settings of the process: keys, addresses and paths, read only here from the environment and `.env`.
 
-Settings are not part of a run and never reach a prompt, a checkpoint or a log. Keys are `SecretStr`, so `repr` hides
-them. docs/settings.md lists the variables.
+Settings are not part of a run and never reach a prompt, a checkpoint or a log. Keys are `SecretStr` and addresses
+`Address`, so that no key or password is in what `repr` and JSON show. docs/settings.md lists the variables.
 """
 
 from __future__ import annotations
@@ -10,12 +10,22 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from rag.errors import UsageError
 from rag.system.trusted_files import is_trusted, untrusted
@@ -29,7 +39,7 @@ _HARMLESS: Final = frozenset({
     "AGENT_MAX_TURNS", "ASKBOOK_GROUNDING", "ASKBOOK_PROFILE", "ASKBOOK_PROFILES", "ASKBOOK_MODELS",
     "ASKBOOK_KEEP_TURNS", "ASKBOOK_LOG",
 })  # fmt: skip
-_CREDENTIALS: Final = re.compile(r"//[^/\s]*@")  # of an address
+_CREDENTIALS: Final = re.compile(r"(?P<scheme>\A(?:[a-z][a-z0-9+.-]*:)?//|\A)\S*@", re.IGNORECASE)  # of an address
 # A key and the address that it is sent to. Both come from the environment, or both from the file.
 _ADDRESS_OF: Final = {
     "OPENAI_API_KEY": "OPENAI_BASE_URL",
@@ -44,6 +54,25 @@ class EnvFile(NamedTuple):
     path: Path
     values: Mapping[str, str]
     trusted: bool
+
+
+class Address(str):
+    """An address, whose `repr` and JSON hide the credentials in it, as those of a `SecretStr` do."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.shown)
+
+    @property
+    def shown(self) -> str:
+        """The address without credentials."""
+        return _CREDENTIALS.sub(r"\g<scheme>***@", self)
+
+
+_Address = Annotated[
+    str, AfterValidator(Address), PlainSerializer(lambda address: address.shown, return_type=str, when_used="json")
+]
 
 
 def _env(name: str, default: Any = None, **rules: Any) -> Any:
@@ -61,11 +90,11 @@ class Settings(BaseModel):
 
     openai_api_key: SecretStr | None = _env("OPENAI_API_KEY", description="API key of the chat model's endpoint")
     openai_model: str | None = _env("OPENAI_MODEL", description="chat model")
-    openai_base_url: str | None = _env("OPENAI_BASE_URL", description="base URL of an OpenAI-compatible endpoint")
+    openai_base_url: _Address | None = _env("OPENAI_BASE_URL", description="base URL of an OpenAI-compatible endpoint")
     cohere_api_key: SecretStr | None = _env("COHERE_API_KEY", description="API key of Cohere")
     cohere_model: str | None = _env("COHERE_MODEL", description="Cohere embedding model")
-    cohere_base_url: str | None = _env("COHERE_BASE_URL", description="base URL of a Cohere-compatible endpoint")
-    qdrant_url: str | None = _env("QDRANT_URL", description="address of a Qdrant server")
+    cohere_base_url: _Address | None = _env("COHERE_BASE_URL", description="base URL of a Cohere-compatible endpoint")
+    qdrant_url: _Address | None = _env("QDRANT_URL", description="address of a Qdrant server")
     qdrant_api_key: SecretStr | None = _env("QDRANT_API_KEY", description="API key of the Qdrant server")
     qdrant_collection_name: str | None = _env("QDRANT_COLLECTION_NAME", description="book to ask")
     qdrant_grpc_port: Annotated[int | None, Field(ge=1, le=65535)] = _env(
@@ -118,11 +147,6 @@ class Settings(BaseModel):
     def judge_folder(self) -> Path | None:
         """The folder of the judge's model, if ASKBOOK_JUDGE names one."""
         return None if self.judge in (None, "auto", "none") else Path(self.judge)
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """The fields that `repr` shows. Credentials inside an address are hidden, as keys are."""
-        for name, value in super().__repr_args__():
-            yield name, _CREDENTIALS.sub("//***@", value) if isinstance(value, str) else value
 
     @property
     def model_names(self) -> tuple[str, ...]:

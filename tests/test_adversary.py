@@ -95,6 +95,9 @@ def is_unconfirmed(text: str, mode: GroundingMode = "strict") -> bool:
         "[99999999999999999999] [1]",
         "[0][1]",
         "[99] [1]",
+        "¹",
+        "⁽¹⁾",
+        "{1}",
     ],
 )
 def test_a_marker_of_any_form_becomes_the_number_of_its_passage(marker: str) -> None:
@@ -102,7 +105,7 @@ def test_a_marker_of_any_form_becomes_the_number_of_its_passage(marker: str) -> 
 
 
 @pytest.mark.parametrize(
-    "marker", ["[I]", "(9)", "`[1]`", "[1\\]", "&#91;1&#93;", "¹", "①", "{1}", "<1>", "[1:2]", "[1..2]", "[99]", "[-1]"]
+    "marker", ["[I]", "(9)", "`[1]`", "[1\\]", "&#91;1&#93;", "⁹", "①", "{9}", "<1>", "[1:2]", "[1..2]", "[99]", "[-1]"]
 )
 def test_what_is_no_marker_cites_nothing(marker: str) -> None:
     assert is_unconfirmed(f"{N} {marker}.")

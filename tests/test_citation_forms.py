@@ -208,6 +208,22 @@ def test_words_in_brackets_that_stand_in_a_passage_stay() -> None:
     assert written(text, "chapter", book).shown.plain == text
 
 
+@pytest.mark.parametrize("said", ["from each parent", "from 6 to 9 am", "from Monday to Friday"])
+def test_a_parenthesis_that_says_what_a_passage_says_is_no_citation(said: str) -> None:
+    book = [passage(1, "Money from each parent is free of tax. From Monday to Friday, the office opens at 6 am.")]
+    text = f"Money is free of tax ({said}) [1]."
+    answer = written(text, "chapter", book)
+    assert f"({said})" in answer.shown.plain
+    assert answer.grounding.unknown_markers == 0
+
+
+@pytest.mark.parametrize("name", ["from the money chapter", "From Money", "from money.md", "from the book"])
+def test_a_parenthesis_that_names_no_page_is_taken_out(name: str) -> None:
+    book = [passage(1, "Money is free of tax. The chapter of this book is on money.")]
+    answer = written(f"Money is free of tax ({name}) [1].", "chapter", book)
+    assert answer.shown.plain == "Money is free of tax [1]."
+
+
 def test_a_bracket_behind_a_citation_makes_no_link_of_it() -> None:
     text = "So [here](https://book.example/page-2)(https://elsewhere.example)."
     assert written(text, "title").shown.plain == "So [2]."

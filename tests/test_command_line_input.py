@@ -147,6 +147,12 @@ def test_an_unknown_profile_of_the_environment_names_the_variable(run: CommandLi
     assert done.err.startswith('ASKBOOK_PROFILE: There is no profile "nobody". Profiles: book-agent, default')
 
 
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "COHERE_BASE_URL"])
+def test_an_address_that_is_none_ends_a_question_also_without_its_key(name: str, run: CommandLine) -> None:
+    done = run("ask", "Why?", **{name: "ftp://models.example"})
+    assert (done.code, done.out, done.err) == (2, "", f"{name} must start with http:// or https://.\n")
+
+
 def test_a_history_that_no_parser_can_read_is_one_line(run: CommandLine) -> None:
     (run.folder / "deep.json").write_text("[" * 100_000)
     done = run("search", "Why?", "--history", "deep.json", "--json")

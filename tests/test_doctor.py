@@ -119,3 +119,20 @@ def test_the_list_of_profiles_on_offer_is_checked(
     monkeypatch.setenv("ASKBOOK_PROFILES", listed)
     assert main(["doctor"]) == code
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code", "said"),
+    [
+        ("ASKBOOK_API_KEYS", "ann:3f9c81d2,bob:77aa01ce", 0, "2 keys, every book, 0 sites may call it"),
+        ("ASKBOOK_API_KEYS", "ann", 1, "Entry 1 of ASKBOOK_API_KEYS is not allowed."),
+        ("ASKBOOK_BOOKS", "../x", 1, 'ASKBOOK_BOOKS: "../x" cannot be the name of a collection.'),
+        ("ASKBOOK_ALLOWED_ORIGINS", "x/y", 1, "ASKBOOK_ALLOWED_ORIGINS has the entry 'x/y', which is no site."),
+    ],
+)
+def test_the_lists_of_the_server_are_checked(
+    name: str, value: str, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert main(["doctor"]) == code
+    assert said in capsys.readouterr().out

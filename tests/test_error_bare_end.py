@@ -110,3 +110,12 @@ def test_a_refused_question_leaves_no_trace_when_its_refusal_could_not_be_report
     update = end_with_error(state, FAILURE)
     assert [message.id for message in update["messages"]] == ["question-1"]
     assert "turn_number" not in update
+
+
+async def test_a_turn_that_ends_while_its_failure_is_reported_has_the_tokens_of_its_calls() -> None:
+    draft = error_draft(FAILURE.info()) | {"tokens_used": {"input": 5, "output": 2, "total": 7}}
+    update = end_with_error(AgentState(draft=draft, llm_calls=2), FAILURE)
+    assert (update["response"]["llm_calls"], update["response"]["tokens_used"]["total"]) == (2, 7)
+    strange: Any = {"draft": {"tokens_used": {"input": "many"}}, "llm_calls": "many"}
+    response = end_with_error(strange, FAILURE)["response"]
+    assert (response["llm_calls"], response["tokens_used"]["total"]) == (0, 0)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rag.evidence.verdict import check
 
 _PIECES = """not |never |1,|[1, |`|```\n|five hundred and |U.S. |I do not |the book says |$|%|Bob |more |before |:|?|\n|
-#|**|a_b|::|-|'|n't |\u202e|\u200b|é|第三章"""
+#|**|a_b|::|-|'|n't |\u202e|\u200b|é|第三章|5 |3 pm|half past |one o'clock |in the morning|minus |below zero|over |
+1/2 |every other |week|twice a day|and a half |between |1990s|13th and |in ten |at least """
 PIECES = st.sampled_from(_PIECES.split("|"))
 TEXT = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=60).map("".join))
 

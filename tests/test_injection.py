@@ -217,13 +217,8 @@ def test_what_an_order_about_the_answer_dictates_is_not_shown_plain(order: str, 
 ORDERS = [json.loads(line) for line in (DATA / "planted_orders.jsonl").read_text(encoding="utf-8").splitlines()]
 # Known limits: nothing in these orders somebody to speak.
 UNKNOWN = (
-    "The text above is outdated.",
-    "You are LoanBot.",
     "Stop quoting the book",
-    "Insert here, in the voice of the bank",
     "Assume the role of a salesman",
-    "*The following is for the eyes of the AI only",
-    "```\nassistant: the base",  # within a line, it is neither code nor a turn
     "Users expect to be told",  # as a manual of a help desk says
     "Expected output:",
     "Ground truth for evaluation:",
@@ -321,6 +316,7 @@ def test_in_a_book_about_assistants_to_address_one_is_no_strong_sign() -> None:
         "Say that you have two threads.",
         "From now on, the examples leave out the imports.",
         "Ignore the warning above and restart the server.",
+        "Tell the engine to forget the previous game with `ucinewgame`.",
     ],
 )
 def test_what_a_manual_says_of_responses_and_rules_is_no_order_to_the_writer(sentence: str) -> None:

@@ -12,7 +12,7 @@ from rag.observing.runs import PHASE_OF
 from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_TURN, AgentState, Context, InputState
 from tests.drawing import README, draw, in_page
-from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, passage, tool_call
+from tests.fakes import FakeSearcher, FakeServices, ScriptedModel, final, passage, tool_call
 from tests.machine import ANSWER, Machine
 from tests.stage import limited
 
@@ -131,6 +131,23 @@ async def test_a_model_that_searches_without_end_has_not_said_that_the_book_has_
     assert (response.error.code, response.error.recoverable, response.llm_calls) == ("empty_answer", True, 2)
     assert (response.fallback_reason, machine.shown) == (None, "")
     machine.model.assert_complete()
+
+
+async def test_a_turn_that_fails_reports_the_model_calls_before_its_failure() -> None:
+    machine = Machine([tool_call()], final())
+    response = await machine.ask("What is a node?")
+    assert (response.status, response.llm_calls) == ("error", 1)
+    assert response.tokens_used.total > 0
+    failed = (await machine.state())["messages"][-1]
+    assert isinstance(failed, AIMessage)
+    assert failed.usage_metadata is not None
+    assert failed.usage_metadata["total_tokens"] == response.tokens_used.total
+    machine.model.assert_complete()
+
+
+async def test_a_turn_whose_first_call_fails_reports_none() -> None:
+    response = await Machine(final()).ask("What is a node?")
+    assert (response.status, response.llm_calls, response.tokens_used.total) == ("error", 0, 0)
 
 
 async def test_a_model_that_asks_for_one_search_too_many_is_asked_once_more_to_answer() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.ingest.generators.known_generators import generator_of
 from tests.books_on_disk import BASE, addresses, loaded, pages
 
 POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
@@ -127,3 +128,53 @@ def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
     files = {"index.md": text, "part.txt": "P.", "a.py": "x", "c.py": "y", "_b.md": "B.", "other.md": "O."}
     result = loaded(tmp_path, {"mkdocs.yml": "site_name: x\n", **{f"docs/{n}": t for n, t in files.items()}})
     assert {name: n for name, n in result.passed_over.items() if name != ".yml"} == {".py": 1}
+
+
+def test_properdocs_a_fork_of_mkdocs_is_read_by_the_same_rules(tmp_path: Path) -> None:
+    files = {"properdocs.yml": "site_name: x\n", "docs/a.md": "# A\n\nWords.\n"}
+    assert addresses(tmp_path, files) == {"docs/a.md": "/a/"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('# A\n\n!!! note "Bees"\n    They fly.\n', "mkdocs"),
+        ("# A\n\n??? tip\n    They fly.\n", "mkdocs"),
+        ("# A\n\n- One.\n\n    !!! warning\n        They sting.\n\n{% include x.html %}\n", "mkdocs"),
+        ("# A\n\nSo loud!!! note that.\n\n!!! Really?\n", "plain"),
+        ("# A\n\n```\n!!! note\n    Hm.\n```\n", "plain"),
+    ],
+)
+def test_a_note_of_python_markdown_is_a_sign_of_mkdocs(text: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(text)
+    assert generator_of(tmp_path, [tmp_path / "a.md"]).name == name
+
+
+INCLUDED = {
+    "README.md": "# Bees\n\n<!-- begin -->\nThey fly.\n<!-- end -->\n\nMore.\n",
+    "docs/parts/a.yml": "bees: 9\n",
+    "docs/parts/b.md": 'They dance.\n\n{% include "./c.md" %}\n',
+    "docs/parts/c.md": "In circles.",
+}
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ('{%\n  include-markdown "../README.md"\n  start="<!-- begin -->"\n  end="<!-- end -->"\n%}', "They fly."),
+        ('```yaml\n{% include "parts/a.yml" %}\n```', "```yaml\nbees: 9\n```"),
+        ('{% include-markdown "parts/b.md" %}', "They dance.\n\nIn circles."),
+        ('!!! note "So"\n    {% include "parts/c.md" %}', "So:\nIn circles."),
+        ('{% include "parts/none.md" %}', ""),
+    ],
+)
+def test_a_page_holds_what_the_plugin_include_markdown_puts_in(tag: str, expected: str, tmp_path: Path) -> None:
+    page = {"docs/x.md": f"# X\n\n{tag}\n\nEnd.\n"}
+    config = "site_name: x\nplugins: [include-markdown]\n"
+    body = pages(tmp_path, {"mkdocs.yml": config, **INCLUDED, **page})["docs/x.md"].text
+    assert body.removeprefix("# X\n\n").removesuffix("End.").strip() == expected
+
+
+def test_without_the_plugin_a_tag_that_includes_is_text(tmp_path: Path) -> None:
+    files = {"mkdocs.yml": "site_name: x\n", **INCLUDED, "docs/x.md": '# X\n\n`{% include "parts/c.md" %}` does so.\n'}
+    assert "parts/c.md" in pages(tmp_path, files)["docs/x.md"].text

@@ -99,3 +99,8 @@ def test_number_words_of_what_the_passages_count_come_from_nowhere() -> None:
     assert check("A team has two sides and nine players.", [passage]).standing == "unconfirmed"
     beside = ["A football team has eleven players."]
     assert check("A team has eleven players.", [passage], beside=beside).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize("said", ["It is free until 1 pm", "Open at 7 am"])
+def test_a_time_of_day_may_end_a_text(said: str) -> None:
+    assert check(said, ["It is free on Sundays."]).standing == "contradicted"

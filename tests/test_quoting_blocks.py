@@ -166,3 +166,20 @@ def test_a_description_whose_name_ends_the_passage_before_it_is_quoted_with_the_
     first, second = part(2, "Each is an exception.\n\n`OilError(message)`", 7), part(1, rest, 8)
     answer = ask_book("What is raised when the widget jams?", [second, first])
     assert "`OilError(message)` [2]\n\nRaised when the widget jams. [1]" in answer
+
+
+@pytest.mark.parametrize(
+    "caption", ["Figure 3: The gear", "**Figure 9.3. The gear of the widget**", "Table 2.1. Gears."]
+)
+def test_a_caption_alone_answers_nothing(caption: str) -> None:
+    assert ask("What does the gear of the widget do?", f"{caption}\n\nThe gear turns the widget.") == (
+        "The gear turns the widget. [1]"
+    )
+
+
+def test_a_field_of_a_record_is_quoted_and_begins_an_answer_only_if_it_is_asked_for() -> None:
+    record = "How many teeth the gear of the widget has.\n\n*Default*: 12\n\n*Required*: No."
+    begun = ask("What is the gear of the widget?", record, "Settings of the widget > gear")
+    assert begun.startswith("How many teeth")
+    assert "*Default*: 12 [1]" in begun
+    assert ask("What is the default of the gear?", record, "Settings of the widget > gear").startswith("*Default*: 12")

@@ -238,3 +238,41 @@ def test_of_a_record_the_short_entries_are_quoted_with_the_long_one_that_was_ask
 def test_a_line_that_only_leads_to_code_stays_with_it(lead: str) -> None:
     text = f"{lead}\n\n```\nopen shop --main\n```"
     assert ask("How do I run open shop --main?", [section(1, text, "Shop")]).startswith(f"{lead} [1]\n\n```\nopen")
+
+
+def test_of_two_things_in_one_section_each_is_opened_in_the_order_of_the_text() -> None:
+    text = (
+        "### copy\n\nEither `yes` or `no`, whether the gears are copied into the box.\n\n"
+        "### move\n\nEither `yes` or `no`, whether the gears are moved into the box.\n\n"
+        "A gear that you copy and move twice is moved into the box, and no copy and no move is made again.\n"
+    )
+    answer = ask("What is the difference between copy and move into the box?", [section(1, text, "Options")])
+    assert answer.index("are copied") < answer.index("are moved") < answer.index("twice")
+
+
+def test_a_comparison_begins_with_the_entry_whose_label_names_both() -> None:
+    table = "**Table 1. Spin and turn**\n\n| Spin | Turn |\n| --- | --- |\n| Spin and turn of gear A | 9 |\n"
+    glossary = (
+        "- **Rate**: How fast it is.\n- **Spin vs. turn**: You spin it once, and then it turns.\n- **Teeth**: Hold.\n"
+    )
+    answer = ask(
+        "What is the difference between spin and turn?", [section(1, table, "Gears"), section(2, glossary, "Words")]
+    )
+    assert answer.startswith("**Spin vs. turn**: You spin it once, and then it turns. [2]")
+    assert "Rate" not in answer
+
+
+def test_a_default_is_read_off_a_table_with_a_column_of_defaults() -> None:
+    text = "For `gear-b`, the gear of the widget may be steel or brass.\n"
+    table = "| Option | Default |\n| --- | --- |\n| `gear-a` | tin |\n| `gear-b` | steel |\n"
+    passages = [section(n, f"{text} It is {word}.", "Gear of the widget") for n, word in enumerate("abcdef", 1)]
+    passages.append(section(7, table, "Gear of the widget"))
+    answer = ask("Which gear-b does the widget have by default?", passages)
+    assert answer.startswith("| Option | Default |")
+
+
+def test_of_paragraphs_of_a_section_that_are_as_good_the_earlier_one_begins() -> None:
+    text = "Gears turn the widget at noon.\n\nIn the box is a lid.\n\nGears turn the {} at night, and widgets stop."
+    passages = [section(1, text.format("widget"), "Gears")]
+    assert ask("Why do gears turn the widget?", passages).startswith("Gears turn the widget at noon.")
+    assert ask("Why do gears turn the widget at night?", passages).startswith("Gears turn the widget at night")

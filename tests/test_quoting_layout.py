@@ -31,6 +31,17 @@ def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
     assert f"{rows}\n\nSource: [1]" in answer
 
 
+def test_a_table_within_an_item_is_set_without_its_indentation() -> None:
+    text = "1. The gears of the widget:\n\n   | Part | Teeth |\n   | --- | --- |\n   | Gear | 12 |\n"
+    assert "| Part | Teeth |\n| --- | --- |\n| Gear | 12 |\n" in shown("How many teeth have gears of the widget?", text)
+
+
+def test_rows_that_are_not_closed_stay_rows() -> None:
+    text = "The parts of the widget:\n\n| Part | Meaning\n|---|---\n| Gear | Turns the widget. It has teeth.\n"
+    answer = shown("What does the gear of the widget do?", text)
+    assert "| Gear | Turns the widget. It has teeth. |\n\nSource: [1]" in answer
+
+
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:
     options = "\n".join(f"- `{name}`: sets the {name} of the gear, in turns a minute" for name in "abcdefghijk")
     text = f"Options of the widget:\n\n{options}\n- `oil`: fills in the lubricant when the gear is dry\n"

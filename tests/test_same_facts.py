@@ -219,3 +219,152 @@ def test_a_time_a_share_and_a_date_are_compared_in_any_form(sentence: str, stand
 def test_pounds_of_money_and_of_weight_are_told_by_the_sign() -> None:
     assert check("The book costs 89 pounds.", ["The book costs £89."]).supported
     assert check("The book was printed in the 30s.", ["The book was printed in the 30s."]).supported
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "standing"),
+    [
+        ("The tool needs 8 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 GiB of memory.", "The tool needs 8 GB of memory.", "unconfirmed"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 gibibytes of memory.", "unconfirmed"),
+        ("The tool needs 8.6 GB of memory.", "The tool needs 8 GiB of memory.", "unconfirmed"),
+        ("The tool needs 8 gibibytes of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8192 MiB of memory.", "The tool needs 8 GiB of memory.", "supported"),
+        ("The tool needs 8 gigabytes of memory.", "The tool needs 8 GB of memory.", "supported"),
+        ("The tool needs 8 TiB of memory.", "The tool needs 8 GiB of memory.", "contradicted"),
+        ("The tool needs 9 GB of memory.", "The tool needs 4 GiB of memory.", "contradicted"),
+    ],
+)
+def test_bytes_in_powers_of_1000_and_of_1024_are_doubted_for_each_other(
+    sentence: str, passage: str, standing: str
+) -> None:
+    assert check(sentence, [passage]).standing == standing
+
+
+TARIFF = "A card costs 60 cents. The shift lasts seven and one-half hours. Cards in hand are worth nothing."
+HOURS = "Lunch is from half past twelve to half past two. Few kitchens open before seven, and all have seven tables."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("A card costs €0.60.", TARIFF),
+        ("The shift lasts 7.5 hours.", TARIFF),
+        ("The shift lasts 7 1/2 hours.", TARIFF),
+        ("The shift lasts 7.5 hours.", "The shift lasts 7 and a half hours."),
+        ("He earns 20.5 days.", "He earns twenty and one-half days."),
+        ("He earns 2 1/12 days.", "He earns two and one-twelfth days."),
+        ("Days he earns: 2 1/12", "He earns two and one-twelfth days."),
+    ],
+)
+def test_a_number_with_a_part_and_an_amount_in_cents_are_supported(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Lunch is from 12:30 to 14:30.", HOURS),
+        ("Few kitchens open before 7 pm.", HOURS),
+        ("| Cards in hand | 0 |", TARIFF),
+    ],
+)
+def test_an_hour_of_either_half_of_the_day_and_0_for_nothing_are_doubted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("A card costs €0.70.", TARIFF),
+        ("A card costs €60.", TARIFF),
+        ("The shift lasts 8.5 hours.", TARIFF),
+        ("Lunch is from 12:30 to 15:30.", HOURS),
+        ("Few kitchens open before 8 pm.", HOURS),
+        ("The card has 0 corners.", "The card has four corners."),
+    ],
+)
+def test_another_amount_hour_or_count_is_contradicted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Don't forget to validate the card before each ride.", "You need a card; validate it before every ride."),
+        ("Close the valve before you leave.", "Do not forget to close the valve before you leave."),
+        ("Not really: it is made for small tables.", "It is made for small tables."),
+        ("If no format is given, it reads ISO 8601 first.", "If you leave out `format`, it reads ISO 8601 first."),
+        (
+            "The employee, alone or with a steward, speaks to the supervisor.",
+            "The employee, with or without a steward, speaks to the supervisor.",
+        ),
+        (
+            "It ends when a player fills all ten warehouse spaces.",
+            "It ends when a player fills all ten spaces of the warehouse.",
+        ),
+        ("Customary gifts are not taxed.", "Tax on gifts is high. Usual gifts are not taxed."),
+    ],
+)
+def test_a_phrase_that_denies_or_counts_nothing_is_no_difference(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).reasons == ()
+
+
+def test_an_activity_at_the_beginning_is_no_name_of_a_title() -> None:
+    said, passage = "Filing an objection does not help by itself.", "An objection by itself does not help."
+    assert check(said, [passage], known="Filing deadlines", beside=["Filing deadlines"]).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Do not close the valve.", "Do not forget to close the valve before you leave."),
+        ("A player owns three boats in the harbour.", "A player owns three coins. Boats lie in the harbour."),
+        ("The robot does not start if no key is given.", "The robot starts if a key is given, by default at noon."),
+    ],
+)
+def test_another_denial_or_another_thing_is_doubted(sentence: str, passage: str) -> None:
+    assert check(sentence, [passage]).standing == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The frame of the portrait is original.", "A man holds a letter. The frame is not original."),
+        (
+            "The patch at the edge of the mosaic was destroyed.",
+            "The patch at the edge was not destroyed; couches stood there.",
+        ),
+    ],
+)
+def test_a_statement_that_a_passage_denies_as_a_whole_is_doubted(sentence: str, passage: str) -> None:
+    assert "negation: the passages deny it" in check(sentence, [passage]).reasons
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The original frame is lost.", "The frame is not original. The original frame is lost."),
+        (
+            "If the frame is original, the price is high.",
+            "Is the frame not original? If it is original, the price is high.",
+        ),
+    ],
+)
+def test_a_denial_of_something_else_raises_no_such_doubt(sentence: str, passage: str) -> None:
+    assert "negation: the passages deny it" not in check(sentence, [passage]).reasons
+
+
+HOTEL = "The Hotel Brandt stands by the river. It has 48 rooms, of which 12 look at the water. Breakfast is at 7."
+
+
+@pytest.mark.parametrize("end", ["is closed for renovation", "was sold to investors", "will be rebuilt after a fire"])
+def test_a_second_statement_of_the_same_subject_is_judged_by_itself(end: str) -> None:
+    verdict = check(f"The Hotel Brandt has 48 rooms and {end}.", [HOTEL])
+    assert verdict.standing == "unconfirmed"
+    assert "distant: the passages say nothing like one of its clauses" in verdict.reasons
+
+
+def test_a_second_statement_that_the_passage_makes_is_supported() -> None:
+    assert check("The Hotel Brandt has 48 rooms and stands by the river.", [HOTEL]).reasons == ()
+    assert check("The hotel has 48 rooms and is by the river.", [HOTEL]).reasons == ()

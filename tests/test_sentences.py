@@ -45,6 +45,13 @@ def kinds(markdown: str) -> list[tuple[str, str]]:
         ("**It works.** **It is fast.**", ["**It works.**", "**It is fast.**"]),
         ("Wait... what? Well… yes.", ["Wait... what?", "Well… yes."]),
         ("这是一句话。这是另一句！", ["这是一句话。", "这是另一句！"]),
+        ("**Figure 9.4. A hive** of bees. It hums.", ["**Figure 9.4. A hive** of bees.", "It hums."]),
+        ("Type ^C. Then wait.", ["Type ^C.", "Then wait."]),
+        ("See Table 16.1. Then go on.", ["See Table 16.1.", "Then go on."]),
+        (
+            "It closed on Jan. 1, 2005. It reopened in Feb. Bees left.",
+            ["It closed on Jan. 1, 2005.", "It reopened in Feb.", "Bees left."],
+        ),
         ("An open `tick. Then more. End.", ["An open `tick.", "Then more.", "End."]),
     ],
 )
@@ -147,6 +154,7 @@ def test_headings_are_told_apart_from_sentences() -> None:
 
 def test_a_quotation_loses_its_mark_at_the_start() -> None:
     assert texts("> Said once. Said twice.") == ["Said once.", "Said twice."]
+    assert texts("> Said once.\n> Said twice, and\n> more.") == ["Said once.", "Said twice, and\n> more."]
 
 
 def test_rules_tags_and_admonition_fences_are_not_quoted() -> None:

@@ -17,8 +17,9 @@ import pytest
 from mcp import Client
 
 import run
-from cli.serve import keep_what_is_loaded, listening_on, say_if_book_is_missing
+from cli.serve import book_access, keep_what_is_loaded, listening_on, say_if_book_is_missing
 from graph.agent import open_agent
+from rag.errors import UsageError
 from rag.settings import Settings
 from tests.fake_index import FakeIndex
 from tests.homes import copied
@@ -185,3 +186,19 @@ async def test_no_piece_of_a_response_waits_until_the_one_before_it_has_arrived(
         assert await asyncio.wait_for(found.get(), 10) == 1
         writer.close()
         await writer.wait_closed()
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_what_cannot_be_a_book_is_refused_before_anything_is_served(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBOOK_BOOKS", "handbook,../x")
+    assert run.main([command]) == 2
+    assert capsys.readouterr().err.startswith('ASKBOOK_BOOKS: "../x" cannot be the name of a collection.')
+
+
+def test_a_name_that_a_server_may_have_is_a_book_with_a_server() -> None:
+    with pytest.raises(UsageError, match="ASKBOOK_BOOKS"):
+        book_access(Settings(books="my book"))
+    assert book_access(Settings(books="my book", qdrant_url="http://127.0.0.1:6333")).entries == (("", "my book"),)

@@ -81,6 +81,52 @@ def test_credentials_in_an_address_are_not_shown_by_repr(monkeypatch: pytest.Mon
     assert "https://***@models.example/v1" in shown
 
 
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "COHERE_BASE_URL", "QDRANT_URL"])
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://user:canary@host:1/v1", "https://***@host:1/v1"),
+        ("https://user:can@ary/canary@host", "https://***@host"),
+        ("user:canary@host:6333", "***@host:6333"),
+        ("https://host/v1", "https://host/v1"),
+    ],
+)
+def test_credentials_in_an_address_are_used_and_never_printed(
+    name: str, address: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, address)
+    settings = Settings.from_env(None)
+    printed = [repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()]
+    assert all(shown in text and "canary" not in text for text in printed)
+    assert address in settings.model_dump().values()
+    assert Settings(**settings.model_dump()) == settings
+
+
+def test_the_password_of_a_database_is_never_printed() -> None:
+    settings = Settings(database_url=SecretStr("postgresql://user:canary@host/askbook"))
+    printed = [repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()]
+    assert not any("canary" in text for text in printed)
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("AGENT_TOP_K", "agent_top_k"),
+        ("AGENT_MAX_TURNS", "agent_max_turns"),
+        ("QDRANT_GRPC_PORT", "qdrant_grpc_port"),
+        ("ASKBOOK_KEEP_TURNS", "keep_turns"),
+        ("ASKBOOK_TURNS_PER_MINUTE", "turns_per_minute"),
+        ("ASKBOOK_CONCURRENT_TURNS", "concurrent_turns"),
+    ],
+)
+def test_a_whole_number_may_have_a_point_and_a_zero(name: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "7.0")
+    assert getattr(Settings.from_env(None), field) == 7
+    monkeypatch.setenv(name, "7.5")
+    with pytest.raises(UsageError, match=f"{name} in the environment: '7.5' is not allowed; it must be a whole number"):
+        Settings.from_env(None)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [

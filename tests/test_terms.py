@@ -32,6 +32,8 @@ def test_words_that_carry_no_meaning_are_left_out() -> None:
         ("Which nodes are running?", "A node runs."),
         ("How do I visualise data?", "Visualize the data."),
         ("What is base_link?", "The frame `base_link`."),
+        ("Does Ctrl-C stop it?", "Press ^C (control-C)."),
+        ("What does Control-Z do?", "Ctrl-Z puts it to sleep."),
         ("How tall is Atlas?", "Atlas has a height of 1.5 m."),
         ("什么是机器人", "机器人是什么？"),
         ("What is new in 0.18.0?", "v0.18.0"),

@@ -17,8 +17,10 @@ from typing import Final, NamedTuple
 
 from rag.evidence.analyzed_text import read
 from rag.text.english import phrases
+from rag.text.english.units import unit_of
 from rag.text.english.word_lists import LINK_WORDS
 from rag.text.markup import BOOK_BRACKETS, expand, same_address
+from rag.text.vocabulary import is_english
 from rag.types import CitationStyle, Passage
 
 # The citation forms of profiles. A link is `[Source: title](url)` or `[title](url)`, a chapter `(from Chapter 2)`.
@@ -34,6 +36,7 @@ _NAME_WORD: Final = re.compile(r"\d+|[^\W\d_]+")
 _INDEX_FILES: Final = ("index", "_index", "readme")
 _EMPTY: Final = re.compile(r"[ \t]\([ \t]*\)")  # what is left of a strange citation in parentheses
 _MARKED: Final = re.compile(r"\[\d")
+_RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _CODE: Final = r"(?P<ticks>`+)(?s:.*?)(?P=ticks)"
 # Numbers of passages among the words of a sentence; those in code and in brackets are other forms.
 _SPOKEN: Final = re.compile(rf"{_CODE}|\[[^\[\]\n]*\]|\([^()\n]*\)|(?P<spoken>{phrases.SPOKEN_NUMBERS})")
@@ -46,12 +49,17 @@ class CitationForms:
     def __init__(self, accepts: Sequence[CitationStyle], passages: Sequence[Passage]) -> None:
         self._passages = passages
         self._accepts = accepts
+        self._has_markers = self._has_raised = False  # whether the answer has "[1]" so far, and "¹"
         forms = [_LINK, _BARE, _FROM if "chapter" in accepts else r"(?P<name>(?!))"]
         self._form = re.compile(rf"{_CODE}|(?P<space>[ \t]?)(?P<form>{'|'.join(forms)})")
 
     def is_open(self, text: str) -> bool:
         """Whether the text may end inside a citation in words."""
         return "chapter" in self._accepts and _OPEN_FROM.search(text[-1000:]) is not None
+
+    def is_in_passages(self, text: str) -> bool:
+        """Whether a passage has these very signs."""
+        return any(text in passage.text for passage in self._passages)
 
     def as_numbers(self, text: str, *, begins: bool = False) -> tuple[str, int, list[int]]:
         """The text with its citations as `[n]`, and how many were removed because they name no passage.
@@ -70,7 +78,7 @@ class CitationForms:
             ):
                 return match[0]
             found, strange = self._numbers(match)
-            if strange and self._is_of_the_book(match, marked=marked):
+            if strange and (self._is_of_the_book(match, marked=marked) or (not found and self._is_said(match["name"]))):
                 return match[0]
             unknown += strange
             if match["url"] is not None and not word and self._points(match):
@@ -87,15 +95,16 @@ class CitationForms:
             return f"{match['space']}{found}{gap}" if found else ""
 
         plain = _REFERS.sub("", self._form.sub(numbered, text)).replace(_REFERRED, "")
-        if unknown:
-            plain = _EMPTY.sub("", plain)
+        plain = _EMPTY.sub("", plain) if unknown else plain
+        self._has_markers |= marked
         plain, letters = self._without_letter(plain)
-        return self._with_trailing(_SPOKEN.sub(self._with_spoken, plain)), unknown + letters, list(dict.fromkeys(named))
+        plain = self._with_raised(self._with_trailing(_SPOKEN.sub(self._with_spoken, plain)))
+        return plain, unknown + letters, list(dict.fromkeys(named))
 
     def _without_letter(self, text: str) -> tuple[str, int]:
         """The text without a footnote such as "[a]" at its end, which names no passage, and how many that were."""
         found = phrases.TRAILING_LETTER.search(text)
-        if found is None or any(found["sign"] in passage.text for passage in self._passages):
+        if found is None or self.is_in_passages(found["sign"]):
             return text, 0
         return text[: found.start()] + text[found.end() :], 1
 
@@ -112,17 +121,50 @@ class CitationForms:
     def _with_trailing(self, text: str) -> str:
         """The text with the number in parentheses at its end as a marker, if it has no other marker."""
         found = None if _MARKED.search(text) else phrases.TRAILING_NUMBER.search(text)
-        if found is None or any(f"({found['n']})" in passage.text for passage in self._passages):
+        if found is None or self.is_in_passages(found[0].strip()):
             return text
-        is_ours = any(str(passage.number) == found["n"] for passage in self._passages)
-        return f"{text[: found.start()]} [{found['n']}]{text[found.end() :]}" if is_ours else text
+        number = found["n"] or found["braced"]
+        is_ours = any(str(passage.number) == number for passage in self._passages)
+        return f"{text[: found.start()]} [{number}]{text[found.end() :]}" if is_ours else text
+
+    def _with_raised(self, text: str) -> str:
+        """The text with raised numbers as markers, "It runs.¹", if the answer has no other; none of a formula."""
+        plain = self._has_markers or text.isascii() or "`" in text or "=" in text
+        return text if plain else phrases.RAISED_NUMBERS.sub(self._as_marker, text)
+
+    def _as_marker(self, found: re.Match[str]) -> str:
+        word, raised = found["word"], found["raised"]
+        cited = [int(number) for number in re.findall(r"\d+", raised.translate(_RAISED))]
+        is_ours = {passage.number for passage in self._passages}.issuperset(cited)
+        if not is_ours or self.is_in_passages(word.strip() + raised) or (word.isalpha() and self._is_power(found)):
+            return found[0]
+        self._has_raised = True
+        return f"{word.rstrip()} {''.join(f'[{number}]' for number in cited)}"
+
+    def _is_power(self, found: re.Match[str]) -> bool:
+        """Whether a raised number behind a word may be a power: "m²", "sin²", "speed³" before any footnote."""
+        word, number = found["word"], found["raised"]
+        if unit_of(word):  # "89 kg¹" has a footnote, and "m/kg²" a power
+            return bool(unit_of(word + number)) or not re.search(r"\d\s?\Z", found.string[: found.start()])
+        known = is_english(word.casefold()) or any(word in read(passage.text).parts for passage in self._passages)
+        known = known and len(word) > 2 and word.casefold() not in phrases.FUNCTIONS
+        goes_on = re.match(r"\s+\S", found.string[found.end() :]) is not None
+        return not known or (number != "¹" and (goes_on or not self._has_raised))
 
     def _is_of_the_book(self, form: re.Match[str], *, marked: bool) -> bool:
         """Whether a form that names no passage is the book's: as a whole, or the words of a link near a marker."""
-        if any(form["form"] in passage.text for passage in self._passages):
+        if self.is_in_passages(form["form"]):
             return True
         words = re.findall(r"\w+", _plain(form["label"])) if form["label"] and marked else []
         return bool(words) and any(read(passage.text).parts.issuperset(words) for passage in self._passages)
+
+    def _is_said(self, name: str | None) -> bool:
+        """Whether a parenthesis says what a passage says, and names no page: "(from each parent)", "(from 6 to 9)"."""
+        words = name_words(name or "")
+        if not name or not phrases.NAMES_PAGE.isdisjoint(words) or ("to" not in words and not name[0].islower()):
+            return False
+        letters = {word for word in words if not word.isdecimal()}
+        return any(read(passage.text).parts.issuperset(letters) for passage in self._passages)
 
     def _numbers(self, form: re.Match[str]) -> tuple[str, int]:
         """The markers for the passages that a form names, and how many of its names fit no page."""
@@ -162,9 +204,8 @@ class CitationForms:
         pointed = not word and phrases.BEFORE_LINK.search(link.string[: link.start("form")]) is not None
         ours = any(_is_address_of(link["url"], passage.url, passage.link) for passage in self._passages)
         if "title" in self._accepts or _is_source(link):
-            held = any(link["url"] in passage.text for passage in self._passages)
-            return ours or not (pointed or held or word or not self._accepts)
-        return ours and not (marked and any(link["form"] in passage.text for passage in self._passages))
+            return ours or not (pointed or self.is_in_passages(link["url"]) or word or not self._accepts)
+        return ours and not (marked and self.is_in_passages(link["form"]))
 
     def _named(self, name: str, url: str | None = None) -> list[Passage]:
         """The passages that a name means, among those at the address of a link if there is one.

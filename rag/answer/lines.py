@@ -18,16 +18,22 @@ from rag.types import OMISSION, Quote, Standing
 LineKind = Literal["sentence", "item", "heading", "lead", "row", "rule", "code", "markers", "definition"]
 
 _PREFIX: Final = re.compile(r"(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:>[ \t]*)*")
-_HEADING: Final = re.compile(r"(?P<signs>#{1,6})[ \t]+")
+_HEADING: Final = re.compile(r"(?:>[ \t]*)*(?P<signs>#{1,6})[ \t]+")
 # All of it is bold, and it is neither a sentence nor a lead.
 _BOLD_HEADING: Final = re.compile(r"\*\*[^*\n]{0,119}[^*\n.!?。！？]\*\*|__[^_\n]{0,119}[^_\n.!?。！？]__")
 BOLD: Final = 7  # the level of a bold heading
 _FINISHED: Final = re.compile(r"[.!?…:。！？][\"'”’)\]】*_`]*$")
 _RULE: Final = re.compile(r"(?:[-*_=][ \t]*){3,}")
 _DEFINITION: Final = re.compile(r"\[\^?[^\[\]\n]{1,100}\]:(?:[ \t]|$)")
+# A statement behind its marker and a colon, "[1]: It runs.", which Markdown takes for the target of a link.
+_LABELLED: Final = re.compile(
+    rf"(?P<sign>{_PREFIX.pattern})(?P<marker>\[\^?(?:(?i:source|passage) )?\d{{1,3}}\]):[ \t]+"
+    r"(?=[^\s<\[])(?!https?:|www\.)"
+)
 DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
 _EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
+_JOINS_NEXT: Final = re.compile(r"[,;]?[ \t]+(?:and|or)[ \t]*\Z|[,;][ \t]*\Z")  # at the end of an item: "a node, or"
 _OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
@@ -95,7 +101,7 @@ def _line(text: str, gap: str, *, starts: bool, ends: bool) -> AnswerLine:
         kind = "definition"
     elif starts and _RULE.fullmatch(text):
         kind = "rule"
-    elif heading or (starts and ends and not prefix and not is_lead and _BOLD_HEADING.fullmatch(bare)):
+    elif heading or (starts and ends and not prefix.strip("> \t") and not is_lead and _BOLD_HEADING.fullmatch(bare)):
         kind = "heading"
     elif starts and (body.text.startswith("|") or (ends and not prefix and _is_bare_row(bare))):
         kind = "row"
@@ -113,10 +119,11 @@ def _is_bare_row(line: str) -> bool:
 def with_markers(text: str, numbers: Iterable[int]) -> str:
     """The sentence with markers before its full stop, the row of a table with markers in its last cell.
 
-    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,))
-    ('A node runs [1][3].', '| Pump | 12 kg [2] |')
+    >>> with_markers("A node runs.", (1, 3)), with_markers("| Pump | 12 kg |", (2,)), with_markers("a node, or", (1,))
+    ('A node runs [1][3].', '| Pump | 12 kg [2] |', 'a node [1], or')
     """
-    end = len(text.rstrip(".!?…:。！？"))
+    joint = _JOINS_NEXT.search(text)
+    end = joint.start() if joint else len(text.rstrip(".!?…:。！？"))
     if end == 0 or text[end - 1] in "\"'”’)]】*_`":
         end = len(text)
     return with_sign(text, "".join(f"[{n}]" for n in numbers), end)
@@ -152,12 +159,15 @@ class LineParser:
     """
 
     def __init__(self, forms: CitationForms) -> None:
-        self._cutter = PieceSplitter(lambda text: forms.is_open(text) or _OPEN.search(text) is not None)
+        self._cutter = PieceSplitter(
+            lambda text: forms.is_open(text) or _OPEN.search(text) is not None, forms.is_in_passages
+        )
         self._overlong = False  # within a stretch that is too long for a line
         self._listing = False  # within a list of sources of the model's own
         self._gap = ""  # white space after the last piece
         self._last = AnswerLine("code", MarkedText(""))  # nothing goes on from it
         self._in_list = False  # whether the last block is an item
+        self._has_prose = False  # whether a statement without a label such as "[1]:" was there
         self.cut = False
 
     def feed(self, text: str) -> Iterator[AnswerLine]:
@@ -198,7 +208,22 @@ class LineParser:
             yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:
             starts = "\n" in gap or self._last.kind == "code"
-            yield self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
+            text, labelled = self._unlabelled(text, starts=starts)
+            line = self._placed(_line(text, gap, starts=starts, ends="\n" in self._gap or not self._gap))
+            self._has_prose |= starts and not labelled and line.kind in ("sentence", "item", "row")
+            yield line
+
+    def _unlabelled(self, text: str, *, starts: bool) -> tuple[str, bool]:
+        """The text without the colon behind its marker, and whether it had one.
+
+        Below statements, a line that begins so is a footnote of the model's own, and so is "[^1]:" on their line.
+        """
+        found = _LABELLED.match(text)
+        if found is None or self._listing:
+            return text, False
+        if (self._has_prose if starts else found["marker"].startswith("[^")) and not found["sign"]:
+            return text, False
+        return f"{found['sign']}{found['marker']} {text[found.end() :]}", True
 
     def _placed(self, line: AnswerLine) -> AnswerLine:
         """The line with its block and run; as a "definition" where it belongs to the model's own list of sources."""

@@ -145,6 +145,7 @@ def _is_under(frame: AnswerLine, line: AnswerLine) -> bool:
 
 
 _MARKERS: Final = re.compile(r"(?:\s*\[\d{1,4}\])*\s*")
+_LEADING: Final = re.compile(r"\s*[\[【][^\[\]【】\n]{0,20}\d")
 
 
 class LineCitations:
@@ -157,6 +158,7 @@ class LineCitations:
         self._pending = pending
         self._cited: tuple[int, ...] = ()  # by the block so far, or by the lead-in above it
         self._cited_above: tuple[int, ...] = ()  # by the block before
+        self._led = False  # whether the last line with markers has them before its words
         self._lead: AnswerLine | None = None  # the last lead-in
         self._head: AnswerLine | None = None  # the head of the last table
 
@@ -183,9 +185,11 @@ class LineCitations:
             elif numbers:
                 self._check.check(line)
         elif numbers:
+            leads = _LEADING.match(line.text) is not None
             for above in waiting:
-                self._check.check(above, numbers)
+                self._check.check(above, self._cited if leads and self._led and self._cited else numbers)
             self._check.check(line)
+            self._led = leads
             self._lead, self._cited = line if line.kind == "lead" else self._lead, numbers
 
     def without_leading(self, line: AnswerLine, text: str, *, alone_too: bool) -> str:
@@ -236,6 +240,7 @@ class LineCitations:
             self._check.check(line, self._cited, own_place=bool(self._cited))
             if line.kind == "code" and line.standing == "supported":
                 self._cite_below(line, ())
+        self._led = False
         lead = self._lead_of(below) if below else None
         self._cited_above, self._cited = self._cited, self._sanitizer.numbers(lead.marked) if lead else ()
 

@@ -13,15 +13,17 @@ from rag.text.sentences import ends_sentence, in_parentheses, is_plain_stop
 LONGEST: Final = 10_000  # code points of a piece; a longer one is cut and is no sentence
 
 # Where inline code begins or ends, and where a piece may end: white space after a sentence or line, full stops that no
-# white space follows (Chinese, Japanese), and a marker with a letter right after it or after its full stop. The
-# leading character class lets the engine skip everything else.
+# white space follows (Chinese, Japanese), a marker with a letter right after it or after its full stop, and a tag that
+# breaks the line. The leading character class lets the engine skip everything else.
 _EVENT: Final = re.compile(
-    r"[` \t\n。！？.!?…\]】](?:(?<=`)(?<!``)`*+(?=[^`])"
-    r"|(?<=[.!?…\"'”’)\]】*_>][ \t])[ \t]*+(?=\S)"
+    r"[` \t\n。！？.!?…\]】<](?:(?<=`)(?<!``)`*+(?=[^`])"
+    r"|(?<=<)(?i:br|/?(?:li|[ou]l|p|div))(?:\s[^<>\n]{0,100})?/?>"
+    r"|(?<=[.!?…\"'”’)\]】*_>⁰¹²³⁴-⁹⁾][ \t])[ \t]*+(?=\S)"
     r"|(?<=[ \t])(?<![ \t\n][ \t])[ \t]*+\n\s*+(?=\S)|(?<=\n)(?<![ \t\n]\n)\s*+(?=\S)"
     r"|(?<=[。！？])(?<![。！？][。！？])(?!(?<=[A-Za-z0-9]。)[A-Za-z])[。！？]*+[」』”’）]*+(?=\S)"
     r"|(?<=[\]】][.!?…])(?=[^\s\d])|(?<=[\]】])(?=[^\W\d_]))"
 )
+_OPEN_TAG: Final = re.compile(r"<[^<>\n]{0,110}\Z")
 _LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
 _OPENING: Final = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")  # no backtick follows a fence of backticks (CommonMark 4.5)
@@ -31,13 +33,19 @@ _REST: Final = re.compile(r"\s*+(?=\S)")
 _MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
 # With a colon it begins a footnote; with a dash a range, [1]-[3].
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
+# Markers before a sentence that begins a line, "[1] It runs.", perhaps behind the sign of an item.
+_LEADING: Final = re.compile(
+    rf"\s*(?P<sign>(?:[-*+•]|\d{{1,9}}[.)])[ \t]+)?(?:{_MARKER}[ \t]*){{1,20}}:?[ \t]*(?=[^\s.,;:!?)])"
+)
 _MARKER_BEHIND: Final = re.compile(rf"(?:(?<=\])[‐‑‒–—-]|\s*){_MARKER}$")
 # A bold label with a full stop, "1. **Pump.**", which belongs to the sentence after it.
 _LABEL: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?\*\*[^*\n\]]{1,60}\.\*\*[ \t]*")
 _IS_LINE: Final = re.compile(
     r"\s*(?:#|\||>|\*\*[^*\n]*\*\*:?[ \t]*\n|[^\n`]{1,300} \| )"
 )  # a heading, a row or a quotation ends with its line
-_IS_WHOLE: Final = re.compile(r"[.!?…:;。！？：][\"'”’)\]】*_`]*\Z|\A\Z")  # a line that ends so goes on in no other one
+_IS_WHOLE: Final = re.compile(
+    r"[.!?…:;。！？：][\"'”’)\]】*_`⁰¹²³⁴-⁹]*\Z|\A\Z"
+)  # a line that ends so goes on in no other one
 _LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)][ \t]")
 _MAY_BE_LETTERED: Final = re.compile(r"(?:[a-z]|[ivx]{2,5})[.)]?")
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)](?:\s|\Z)")
@@ -47,6 +55,7 @@ _NUMBER_ENDS: Final = 12  # code points in which the number of an item ends
 _LOOK: Final = 140  # code points in which a marker ends, if it is one
 _NEXT: Final = 40  # code points in which the first letter of a sentence is
 _AFTER_SENTENCE: Final = "\"'”’)]】*_>"
+_RAISED_BEHIND: Final = re.compile(r"[⁽⁰¹²³⁴-⁹](?:[⁽⁾⁰¹²³⁴-⁹,’]{0,20}[⁾⁰¹²³⁴-⁹])?\Z")  # a footnote: "It runs.¹"
 _BEFORE_SENTENCE: Final = "*_\"'“‘«([`"
 _STOPS: Final = ".!?…"
 _FENCES: Final = ("```", "~~~")
@@ -69,21 +78,26 @@ class PieceSplitter:
     """Takes tokens, gives pieces. Nothing visible is lost: the joined pieces are the joined tokens.
 
     A thought, `<think>...</think>`, begins where a piece does; such a tag elsewhere is text. `is_open` says of a text
-    whether it may end within a link or a citation in words, where no piece ends.
+    whether it may end within a link or a citation in words, where no piece ends. A tag that breaks the line, such as
+    `<br>`, becomes a line break, except in code, in a row, and where `is_the_book_s` says that it belongs to the text.
 
     >>> PieceSplitter().feed("A node runs. It is a pro")
     [TextPiece(text='A node runs. ', kind='text')]
     """
 
-    def __init__(self, is_open: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self, is_open: Callable[[str], bool] = lambda _: False, is_the_book_s: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._is_open = is_open
+        self._is_the_book_s = is_the_book_s
         self._sequence = ""  # an unfinished escape sequence
         self._text = ""  # what is not cut yet
         self._seen = 0  # how far it was looked through
         self._kind: PieceKind | None = None  # of the first piece in it; None while that is not known
         self._closing = _THOUGHT_ENDS  # of a thought or a block of code
         self._ticks = ""  # the backticks of unfinished inline code
-        self._at_line_start = True
+        self._at_line_start = self._at_block_start = True
+        self._led = False  # whether markers stand before the sentences of this block: "[1] It runs. [2] It stops."
 
     def feed(self, text: str) -> list[TextPiece]:
         """Take the next tokens; return the pieces that they finish."""
@@ -111,10 +125,14 @@ class PieceSplitter:
         kind = self._kind or "text"
         following: PieceKind | None = "overlong" if kind in ("text", "overlong") and end == LONGEST else None
         piece = TextPiece(self._text[:end], following or kind)
+        breaks = piece.text[len(piece.text.rstrip()) :].count("\n")
         if piece.kind == "code":
-            self._at_line_start = True
-        elif kind != "thought" and not piece.text.isspace():
-            self._at_line_start = "\n" in piece.text[len(piece.text.rstrip()) :]
+            self._at_line_start = self._at_block_start = True
+        elif kind != "thought" and piece.text.isspace():
+            self._at_block_start |= breaks > 1
+        elif kind != "thought":
+            self._led = self._is_led()
+            self._at_line_start, self._at_block_start = breaks > 0, breaks > 1
         self._text, self._seen, self._kind, self._ticks = self._text[end:], 0, following, ""
         return piece
 
@@ -153,10 +171,18 @@ class PieceSplitter:
         return rest.end() if rest else None
 
     def _text_end(self) -> int | None:
-        for event in _EVENT.finditer(self._text, self._seen, LONGEST + _LOOK):
+        while (event := _EVENT.search(self._text, self._seen, LONGEST + _LOOK)) is not None:
             if event.end() >= LONGEST:
                 return LONGEST
-            if event[0][0] == "`":
+            if event[0][0] == "<":
+                row = self._in_row()
+                if row is None:
+                    self._seen = event.start()
+                    return None
+                if not row and not self._ticks and not self._is_the_book_s(event[0]):
+                    self._break_at(event)
+                    continue
+            elif event[0][0] == "`":
                 self._ticks = "" if self._ticks == event[0] else self._ticks or event[0]
             else:
                 cut = self._may_cut(event)
@@ -168,9 +194,25 @@ class PieceSplitter:
             self._seen = event.end()
         if len(self._text) >= LONGEST + _LOOK:
             return LONGEST
-        # Only an unfinished run at the end is looked through again.
-        self._seen = max(self._seen, len(self._text.rstrip().rstrip("`。！？」』”’）.!?…]】")))
+        # Only an unfinished run or tag at the end is looked through again.
+        tag = _OPEN_TAG.search(self._text, self._seen)
+        end = tag.start() if tag else len(self._text.rstrip().rstrip("`。！？」』”’）.!?…]】"))
+        self._seen = max(self._seen, end)
         return None
+
+    def _is_led(self) -> bool:
+        """Whether the first piece belongs to a block whose sentences have their markers before them."""
+        if not self._at_line_start:
+            return self._led
+        found = _LEADING.match(self._text)
+        return found is not None and (self._led or self._at_block_start or bool(found["sign"]))
+
+    def _break_at(self, tag: re.Match[str]) -> None:
+        """Put a line break in place of a tag; at the beginning of a line it needs one less."""
+        before, sign = self._text[: tag.start()], _break_of(tag[0])
+        if self._at_line_start and not before.strip():
+            sign = sign.removeprefix("\n")
+        self._text, self._seen = before + sign + self._text[tag.end() :], tag.start()
 
     def _may_cut(self, event: re.Match[str]) -> bool | None:
         """Whether a piece ends with this event; None while that depends on text that has not arrived."""
@@ -180,8 +222,13 @@ class PieceSplitter:
         if "\n" in space or (space and not event.start()):
             return True
         marked = _marker_follows(self._text, after)
-        if marked is not False:
-            return None if marked is None else False
+        if marked is None:
+            return None
+        if marked:
+            behind = _MARKERS.match(self._text, after) if space and self._is_led() else None
+            if not behind or self._text[behind.end()] in "\n.,;:!?)":
+                return False
+            after = behind.end()
         if (row := self._in_row()) is not False:
             return None if row is None else False
         if self._ticks:
@@ -227,6 +274,14 @@ class PieceSplitter:
         return self._text[:line_end].rstrip().endswith("|")
 
 
+def _break_of(tag: str) -> str:
+    """The line break that stands for a tag, with the sign of an item."""
+    name = tag.strip("</> \t").split()[0].rstrip("/").lower()
+    if name == "li":
+        return "" if tag[1] == "/" else "\n- "
+    return "\n\n" if tag[1] == "/" else "\n"
+
+
 def _marker_follows(text: str, at: int) -> bool | None:
     """Whether there are markers at `at`; None while that depends on text that has not arrived."""
     if text[at] not in "[【":
@@ -259,7 +314,8 @@ def _ends_sentence(text: str, end: int, after: int) -> bool | None:
     """Whether a sentence ends at `end`, its markers and quotes included; `after` is where the next may begin."""
     while text[end - 1] in "]】" and (marker := _MARKER_BEHIND.search(text, max(0, end - _LOOK), end)):
         end = marker.start()
-    end = len(text[:end].rstrip(_AFTER_SENTENCE))
+    raised = _RAISED_BEHIND.search(text, max(0, end - _NEXT), end)
+    end = len(text[: raised.start() if raised else end].rstrip(_AFTER_SENTENCE))
     if end == 0 or text[end - 1] not in ".!?…。！？":
         return False
     tail = text[after : after + _NEXT]

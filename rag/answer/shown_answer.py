@@ -31,6 +31,7 @@ _REMOVED_IN: Final[dict[GroundingMode, str]] = {
     "exact": "the cited passages do not say so in these or nearly these words.",
 }
 _OF_SEVERAL: Final = (("it names", "they name"), ("it states", "they state"), ("of it", "of them"))
+_EMPHASIS: Final = re.compile(r"`+|\*{1,3}|_{1,3}")
 UNCONFIRMED: Final = "This answer could not be confirmed from the book."
 
 
@@ -46,6 +47,7 @@ class ShownAnswer:
         self._missing: list[AnswerLine] = []  # items, rows and lead-ins that were left out since the last line
         self._run = 0  # of the last line
         self._before: AnswerLine | None = None  # the line before, shown or not
+        self._emphasis = OpenEmphasis()
         self.content = self.plain = ""
         self.citations: dict[int, Citation] = {}
 
@@ -74,6 +76,8 @@ class ShownAnswer:
             beside = with_sign(line.text, UNCONFIRMED_MARK, len(line.text))
             line.marked = MarkedText(below if line.kind == "code" else beside)
         # code holds no markers, whatever it looks like
+        if begin := self._emphasis.opened_before(line):
+            line.marked = MarkedText(begin + line.text)
         segments = [Segment("text", line.text)] if line.kind == "code" else line.marked.segments
         if line.kind == "markers" and "\n" in gap and self._style in ("numbered", "title"):
             segments = [Segment("text", "Sources: " if len(numbers) > 1 else "Source: "), *segments]
@@ -84,6 +88,8 @@ class ShownAnswer:
 
     def leave_out(self, line: AnswerLine) -> None:
         """A line that is not shown leaves its white space, and its list sign to the rest of its item."""
+        if end := self._emphasis.closed_in(line):
+            self.add(end, end)
         self._gap = wider(self._gap, line.gap)
         if line.prefix:
             self._prefix = (line.block, line.prefix)
@@ -141,6 +147,60 @@ class ShownAnswer:
                     group.append(citation)
             between = "" if group else between
         return text + between
+
+
+class OpenEmphasis:
+    """Signs of emphasis and code, such as `**`, whose other half is in a sentence of the block that is not shown.
+
+    `**It runs. It flies.**` without its second sentence needs a sign at its end, without its first at its beginning.
+    """
+
+    def __init__(self) -> None:
+        self._block = -1
+        self._written: list[str] = []  # open behind the lines so far
+        self._shown: list[str] = []  # open behind those of them that are shown
+
+    def opened_before(self, line: AnswerLine) -> str:
+        """The signs that a shown line closes and that were opened in lines which are not shown."""
+        before = self._begin(line)
+        lost = before[len(self._shown) :] if before[: len(self._shown)] == self._shown else []
+        self._written = open_signs(line.text, before)
+        closed = lost if len(self._written) <= len(self._shown) else []
+        self._shown = open_signs("".join(closed) + line.text, self._shown)
+        return "".join(closed)
+
+    def closed_in(self, line: AnswerLine) -> str:
+        """The signs that a line which is not shown closes and that were opened in shown ones."""
+        self._written = open_signs(line.text, self._begin(line))
+        common = sum(1 for sign, other in zip(self._written, self._shown, strict=False) if sign == other)
+        lost, self._shown = self._shown[common:], self._shown[:common]
+        return "".join(reversed(lost))
+
+    def _begin(self, line: AnswerLine) -> list[str]:
+        """The signs that are open before a line. Those of another block, of a row and of code have no other half."""
+        if line.block != self._block or line.kind not in ("sentence", "item", "lead"):
+            self._block, self._written, self._shown = line.block, [], []
+        return self._written
+
+
+def open_signs(text: str, before: Sequence[str] = ()) -> list[str]:
+    """The signs of emphasis and code that are open behind a text, those from `before` included.
+
+    >>> open_signs("**It runs"), open_signs("It runs.**", ["**"]), open_signs("2 * 3, `a*b` and a_b")
+    (['**'], [], [])
+    """
+    found = list(before)
+    for match in _EMPHASIS.finditer(text):
+        sign, last = match[0], text[match.start() - 1 : match.start()] if match.start() else ""
+        follows = text[match.end() : match.end() + 1]
+        inside = sign[0] == "_" and last.isalnum() and follows.isalnum()
+        if found and found[-1] == sign and not last.isspace() and (last or len(text) > len(sign)):
+            found.pop()
+        elif (found and found[-1][0] == "`") or inside or not follows or follows.isspace():
+            continue
+        elif sign[0] == "`" or not last or not last.isalnum():
+            found.append(sign)
+    return found
 
 
 def wider(first: str, second: str) -> str:

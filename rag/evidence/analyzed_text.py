@@ -19,6 +19,7 @@ from rag.text.english.word_lists import (
     CARRIERS,
     CUES,
     DENYING_NOTHING,
+    EITHER,
     IMPLYING,
     SCOPE_ENDS,
     SETS_OF_DAYS,
@@ -253,7 +254,8 @@ def cues(tokens: Sequence[Token]) -> list[int]:
         if token.word in CUES:
             after = tokens[index + 1].word if index + 1 < len(tokens) else ""
             option = [token.word for token in tokens[max(0, index - 2) : index]] == ["-", "-"]
-            if not option and after not in DENYING_NOTHING.get(token.word, ()):
+            either = [token.word for token in tokens[max(0, index - 2) : index]] in EITHER.get(token.word, ())
+            if not option and not either and after not in DENYING_NOTHING.get(token.word, ()):
                 found.append(index)
     return found
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from rag.evidence.analyzed_text import TextLine, cues, listed, opposites
+from rag.evidence.analyzed_text import TextLine, cues, implied, listed, opposites
 from rag.evidence.quantity import Quantity
 from rag.evidence.word_contexts import WordContexts, is_denied, replaced, runs_at_end
 from rag.evidence.words import Token, key_of
@@ -23,8 +24,10 @@ from rag.text.english.word_lists import (
     ALL,
     BEGIN_SETS_OF_DAYS,
     CAUSES,
+    CONDITIONS,
     CUES,
     DATES,
+    DEFAULTS,
     EXCEPTIONS,
     LIMITS,
     TIMES,
@@ -41,6 +44,8 @@ QUOTED: Final = 0.8  # usual fit above which the claim says nearly the words of 
 JOINING: Final = frozenset({"than", "before", "after", "because"})  # has two sides that cannot be exchanged
 STOPS: Final = frozenset(".;:!?")
 REPEATED: Final = 0.6  # share of the claim in such a run, denied alike, from which on no other denial counts
+DENIED_WORDS: Final = 2  # content words of a statement that is denied as a whole
+CONDITION: Final = 4  # tokens from "if" to the "not" of its clause
 COMPARED: Final = 4  # tokens before "than" among which the comparative is
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -74,7 +79,9 @@ class Comparison(WordContexts):
     def doubts(self) -> Iterator[str]:
         """Reasons of a `Verdict`, but for absent numbers."""
         denials = [(number, at) for number in self._near for at in self.sources.lines[number].denials]
-        denied = [ComparedToken("denial", cue, cue, denials, []) for cue in cues(self.said.tokens)]
+        denied = [
+            ComparedToken("denial", at, at, denials, []) for at in cues(self.said.tokens) if not self._assumes(at)
+        ]
         alike, contrary = self._same_ends()
         for compared in (*self._numbers(), *self._names(), *self._turns(), *denied):
             repeated = contrary < alike >= REPEATED * len(self.said.tokens) and compared.kind in ("denial", "negation")
@@ -82,12 +89,21 @@ class Comparison(WordContexts):
                 yield _REASONS[compared.kind].format(self.said.tokens[compared.first].word)
         if contrary > alike:
             yield "negation: the passages say the opposite of its end"
+        if self._is_denied_whole():
+            yield "negation: the passages deny it"
         for said, held in self._substituted():
             yield f"comparison: the passages have {held!r} in place of {said!r}"
         for joint in self._exchanged():
             yield f"comparison: the passages have the two sides of {joint!r} the other way round"
         for index in self._overstated():
             yield f"comparison: the passages do not say {self.said.tokens[index].word!r} of this"
+
+    def _assumes(self, cue: int) -> bool:
+        """Whether a denial is of a condition, for which a near line tells a default: "If no name is given" of it."""
+        before = {token.word for token in self.said.tokens[max(0, cue - CONDITION) : cue]}
+        told = (token.word for number in self._near for token in self.sources.lines[number].tokens)
+        alone = self.said.tokens[cue].word != "without" and len(cues(self.said.tokens)) == 1
+        return alone and not CONDITIONS.isdisjoint(before) and not DEFAULTS.isdisjoint(told)
 
     @cached_property
     def _near(self) -> list[int]:
@@ -109,6 +125,19 @@ class Comparison(WordContexts):
                 )
                 longest[otherwise] = max(longest[otherwise], size)
         return longest[0], longest[1]
+
+    def _is_denied_whole(self) -> bool:
+        """Whether a near line denies a statement of which the claim has all words: "The frame is not original."
+
+        The claim may say more, as in "The frame of the picture is original", but denies nothing in any words.
+        """
+        keys = {token.key for token in self.said.tokens}
+        if cues(self.said.tokens) or not implied().isdisjoint(keys):
+            return False
+        lines = (self.sources.lines[number].tokens for number in self.fullest[:3])
+        denied = (part for line in lines for part, count in _statements(line) if count == 1)
+        contents = ([token.key for token in part if token.content] for part in denied)
+        return any(len(content) >= DENIED_WORDS and keys.issuperset(content) for content in contents)
 
     def _substituted(self) -> list[tuple[str, str]]:
         """The words of a near copy of a line that stand in place of others, and are in the passages elsewhere.
@@ -271,6 +300,18 @@ def _wordings(line: TextLine) -> list[Token]:
 def _synonyms() -> dict[str, frozenset[str]]:
     """The words by which an answer may replace a word, by key."""
     return {key_of(word): frozenset(map(key_of, others)) for word, others in SAYS_ALSO.items()}
+
+
+def _statements(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], int]]:
+    """The parts of a line between full stops, colons and semicolons, but for questions and conditions; each with the
+    number of its denials.
+    """
+    ends, denials = [at for at, token in enumerate(tokens) if token.word in STOPS], cues(tokens)
+    for begin, end in pairwise([-1, *ends, len(tokens)]):
+        part = tokens[begin + 1 : end]
+        asks = end < len(tokens) and tokens[end].word == "?"
+        if not asks and CONDITIONS.isdisjoint(token.word for token in part):
+            yield part, sum(begin < at < end for at in denials)
 
 
 def _counted(tokens: Sequence[Token], quantity: Quantity) -> str:

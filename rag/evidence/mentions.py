@@ -133,11 +133,14 @@ class Mentions:
         if not fits or _has_name(self._cited, word) or any(first.key in text.keys for text in self._cited):
             return ""
         forms = {first.word, first.word.removesuffix("s"), f"{first.word}s"}
-        is_name = any(word in text.words for text in self._all) and not any(forms & text.words for text in self._all)
+        acts = first.word.endswith("ing") and is_english(first.word)  # "Filing an objection", also of a title
+        found_as_name = any(word in text.words for text in self._all) and not acts
+        is_name = found_as_name and not any(forms & text.words for text in self._all)
         verb = re.escape(second.word) if second.word.endswith(("s", "ed")) else "(?!)"
         said = re.compile(rf"\b(?:[A-Z]\w*|it|that|which|who) {verb}\b")
         noun = re.compile(
-            rf"\b(?:the|an?|your|of|these|all|each|every|any|no) {verb.removesuffix('s')}s?\b", re.IGNORECASE
+            rf"\b(?:the|an?|your|of|on|in|for|with|from|these|all|each|every|any|no) {verb.removesuffix('s')}s?\b",
+            re.IGNORECASE,
         )
         is_verb = _VERBS.fullmatch(second.word) or any(
             said.search(text.text) and not noun.search(text.text) for text in self._cited

@@ -57,7 +57,9 @@ class NumberCheck:
             same = [held for held in self._held if quantity.same(held)]
             near = self._derives or self._is_computed(quantity) or self._may_be(quantity)
             if same:
-                yield missing_reason("unit", number, near=near and not all(map(quantity.measures_as, same)))
+                loosely = any(quantity.size == held.size and quantity.differs_in_base(held) for held in same)
+                near = loosely or (near and not all(map(quantity.measures_as, same)))
+                yield missing_reason("unit", number, near=near)
             elif near:
                 yield missing_reason("number", number, near=True)
             else:
@@ -120,15 +122,19 @@ class NumberCheck:
         # Not "318 Earth masses" and "3 Na⁺ ions", and "two people" may be any two.
         noun = [token for token in after[:1] if not token.capital and token.word not in LIGHT | {"vs"}]
         is_noun = any(token.content and token.key not in self._sources.holders for token in noun)
-        return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, places) else None
+        return quantity.last + 1 if (strange and is_noun) or self._counts_other(noun, after, places) else None
 
-    def _counts_other(self, noun: Sequence[Token], places: Places) -> bool:
-        """Whether the passages have the noun, but another one after the number, and this one nowhere around it."""
+    def _counts_other(self, noun: Sequence[Token], after: Sequence[Token], places: Places) -> bool:
+        """Whether the passages have the noun, but another one after the number, and this one nowhere around it.
+
+        "Ten warehouse spaces" are "ten spaces of the warehouse".
+        """
         key = next((token.key for token in noun if token.content), "")
         lines = [(self._sources.lines[number].tokens, at) for number, at in places]
         following = [tokens[at + 1 : at + 2] for tokens, at in lines]
         around = {token.key for tokens, at in lines for token in tokens[max(0, at - NOUN_REACH) : at + 1 + NOUN_REACH]}
         others = all(token.content for tokens in following for token in tokens) and all(following)
+        others = others and {token.key for tokens in following for token in tokens}.isdisjoint(t.key for t in after)
         return key in self._sources.holders and bool(places) and others and key not in around
 
     def _added_bound(self, quantity: Quantity, places: Places) -> int | None:
@@ -162,13 +168,30 @@ class NumberCheck:
         return estimated and any(map(quantity.counts_like, self._held))
 
     def _may_be(self, quantity: Quantity) -> bool:
-        """Whether the passages have it rounded, as the parts of a ratio, as two years so far apart, or with other signs
-        between its digits.
+        """Whether the passages have it rounded, as the parts of a ratio, as two years so far apart, with other signs
+        between its digits, as an hour of no half of the day, or as "nothing".
         """
         ratio = quantity.value.split(":")
         is_ratio = len(ratio) > 1 and {held.value for held in self._held}.issuperset(ratio)
         near = any(map(quantity.nearly, self._held)) or is_ratio
-        return near or self._is_time_between(quantity) or self._has_other_signs(self._said[quantity.first])
+        if near or self._is_time_between(quantity) or self._has_other_signs(self._said[quantity.first]):
+            return True
+        words = (token.word for line in self._sources.lines for token in line.tokens)
+        return self._is_hour(quantity) or (quantity.value == "0" and not numerals.NOTHING.isdisjoint(words))
+
+    def _is_hour(self, quantity: Quantity) -> bool:
+        """Whether the passages leave open which half of the day they mean: 2:30 pm for "half past two"."""
+        if not (clock := numerals.CLOCK.fullmatch(quantity.value)):
+            return False
+        hour, minute = int(clock[1]), clock[2]
+        halves = {f"{(hour + 12) % 24}:{minute}", f"{hour % 12 or 12}:{minute}"}
+        whole = {str(hour % 12 or 12)} if minute == "00" else set[str]()
+        return any(
+            held.value in halves
+            or (held.value in whole and not held.unit and line.tokens[held.first - 1].word in numerals.BEFORE_HOUR)
+            for line in self._sources.lines
+            for held in line.readings
+        )
 
     def _has_other_signs(self, number: Token) -> bool:
         """Whether the passages write its digits with other points and commas: 1.250 for 1,250, and 7,50 for 7.50."""

@@ -128,6 +128,8 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if read is None:
         return None
     number, length, unit, vague = read
+    if not unit and isinstance(number, Fraction) and (added := _added_part(tokens, at + length - 1)):
+        number, length, vague = number + added[0], added[1] + 1 - at, False
     power, last = _power(tokens, at + length - 1)
     is_ordinal, unit = unit == _ORDINAL, unit.removesuffix(_ORDINAL)
     if unit in ("", "part"):
@@ -140,6 +142,8 @@ def _quantity(tokens: Sequence[Token], at: int) -> Quantity | None:
     if is_ordinal and unit == "century":
         return Quantity(at, last, str((number - 1) * 100), CENTURY, False)
     number *= 10**power
+    if unit == "part" and number > 1:
+        unit = ""  # 1 1/4 of a unit that a table may have in its head
     if not unit and number.denominator > 1 and _word(tokens, last + 1) == "times":
         unit = "part"  # 150%
     rounded = any(_word(tokens, at - step) in numerals.ROUNDED for step in (1, 2))
@@ -197,7 +201,8 @@ def _clock(tokens: Sequence[Token], at: int) -> Quantity | None:
 
 def _day_part(tokens: Sequence[Token], last: int) -> int:
     """How many tokens behind an hour name the half of the day: "pm", "in the morning"; 0 for none."""
-    return next((size for size in (3, 2, 1) if _words(tokens, last + 1, size) in numerals.DAY_PARTS), 0)
+    parts = (len(part) for part in numerals.DAY_PARTS if _words(tokens, last + 1, len(part)) == part)
+    return next(parts, 0)
 
 
 def _half_of_range(tokens: Sequence[Token], last: int) -> bool | None:
@@ -278,8 +283,6 @@ def _spelt(tokens: Sequence[Token], at: int) -> _Number | None:
     if word not in numerals.SMALL and not (word in numerals.SCALES and _word(tokens, at - 1) == "a"):
         return None
     value, last = _summed(tokens, at)
-    if [_word(tokens, last + step) for step in (1, 2, 3)] == ["and", "a", "half"]:
-        return value + Fraction(1, 2), last + 4 - at, "", False
     after = last + 1 + (_word(tokens, last + 1) == "-")
     if last == at and (part := numerals.PARTS.get(_word(tokens, after))):
         return Fraction(value, part), after + 1 - at, "part", False
@@ -321,11 +324,24 @@ def _summed(tokens: Sequence[Token], at: int) -> tuple[int, int]:
         elif value is not None and (current % 100 == 0 or (current % 10 == 0 and value < 10 and current % 100 >= 20)):
             current += value
         elif word in ("-", "and") and current and current % 10 == 0 and _word(tokens, index + 1) in numerals.SMALL:
-            continue
+            if not _added_part(tokens, last):  # no "twenty-one" in "twenty and one-half"
+                continue
+            break
         else:
             break
         last = index
     return total + current, last
+
+
+def _added_part(tokens: Sequence[Token], last: int) -> tuple[Fraction, int] | None:
+    """The part that "and" adds to a whole number, and its last token: "and a half", "and two-thirds"."""
+    if _word(tokens, last + 1) != "and":
+        return None
+    at = last + 3 + (_word(tokens, last + 3) == "-")
+    lower, upper = numerals.PARTS.get(_word(tokens, at), 0), numerals.SMALL.get(_word(tokens, last + 2), 0)
+    if _word(tokens, last + 2) == "a" and _word(tokens, at) in numerals.FRACTIONS:  # not "one and a third"
+        upper = 1
+    return (Fraction(upper, lower), at) if 0 < upper < lower else None
 
 
 def _power(tokens: Sequence[Token], last: int) -> tuple[int, int]:

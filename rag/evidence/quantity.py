@@ -10,7 +10,7 @@ from typing import Final
 
 from rag.evidence.words import Token
 from rag.text.english import numerals
-from rag.text.english.units import DEGREES, size_of
+from rag.text.english.units import DEGREES, differ_in_base, size_of
 
 LONGEST_PART: Final = 5  # tokens between the numbers of "one part of slaked lime to two parts"
 NEARLY: Final = Fraction(1, 10)  # share by which a rounded number may differ
@@ -23,6 +23,7 @@ _YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _YEARS: Final = re.compile(r"(1\d|20)(\d\d)[-‐‑–—](\d\d)")
 _POUNDS: Final = {"pound", "sterling"}  # "89 pounds" may be either
 _TINY: Final = frozenset("0123456")
+_HUNDREDTHS: Final = {"cent": ("dollar", "euro"), "penny": ("sterling", "pound")}  # and of which unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Quantity:
         """Whether the values or the sizes are the same, or the other is a year in this decade or century."""
         if self.value == other.value or self.size == other.size is not None:
             return True
-        if self.share is not None and self.share == other.share:
+        if (self.share is not None and self.share == other.share) or self._in_hundredths(other):
             return True
         length = _PERIODS.get(self.unit)
         if not length or other.unit or not other.is_year:
@@ -57,12 +58,26 @@ class Quantity:
         return self.value in {str(counted // length * length) for counted in (year, year - (self.unit == CENTURY))}
 
     def fits(self, other: Quantity) -> bool:
-        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same."""
-        if self.size == other.size is not None:
-            return True
+        """Whether the units are the same, or one has none, and the periods likewise; or the sizes are the same.
+
+        GB for GiB does not fit: a gigabyte may be 7% less.
+        """
+        if self.size == other.size is not None or self._in_hundredths(other):
+            return not self.differs_in_base(other)
         named = {self.unit, other.unit} - {""}
         alike = len(named) < 2 or named in (_POUNDS, _PERIODS.keys()) or ("degree" in named and named <= DEGREES)
         return alike and (not self.per or not other.per or self.per == other.per)
+
+    def differs_in_base(self, other: Quantity) -> bool:
+        """Whether one is in a unit such as GiB and the other in one such as GB."""
+        return differ_in_base(self.unit, other.unit)
+
+    def _in_hundredths(self, other: Quantity) -> bool:
+        """Whether both are one amount of money: 60 cents and €0.60."""
+        small, large = (self, other) if self.unit in _HUNDREDTHS else (other, self)
+        if not small.size or not large.size or large.unit not in _HUNDREDTHS.get(small.unit, ()):
+            return False
+        return Fraction(small.value) == 100 * Fraction(large.value) and small.per == large.per
 
     def measures_as(self, other: Quantity) -> bool:
         """Whether both have units of one kind, such as kilograms and pounds."""
@@ -100,7 +115,8 @@ class Quantity:
         if self.size is None:
             return (f"#{self.value}",)
         basic = "part" if self.share else self.size[1]
-        return f"#{self.value}", f"#{self.size[0]} {basic}"
+        money = [f"#{Fraction(self.value) / 100} {unit}" for unit in _HUNDREDTHS.get(self.unit, ())]
+        return f"#{self.value}", f"#{self.size[0]} {basic}", *money
 
     @property
     def is_year(self) -> bool:

@@ -142,6 +142,14 @@ def check_models(
     return stored
 
 
+def check_name(name: str, *, on_server: bool) -> None:
+    """Raise `UsageError` for what cannot be the name of a book, on a server or in a folder."""
+    if on_server:
+        _check_server_name(name)
+    else:
+        collection_name(name)
+
+
 def _check_server_name(name: str) -> None:
     from rag.index.server_lease import is_lease
     from rag.index.server_versions import is_version

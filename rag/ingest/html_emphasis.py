@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from bs4.element import PageElement, Tag
 
-_BOLD: Final = frozenset(["b", "strong"])
+_BOLD: Final = ("b", "strong")
+_ITALIC: Final = ("i", "em")
 _NAMES: Final = ["b", "strong", "i", "em"]
 _PLAIN: Final = "span"
 _LITERAL: Final = ("pre", "code", "kbd", "samp")
@@ -22,10 +23,13 @@ def join_emphasis(element: Tag) -> None:
     for one in element.find_all(_NAMES):
         if one.name not in _NAMES or one.find(_BLOCKS) is not None or one.find_parent(_LITERAL):
             continue
+        if one.find_parent(_BOLD if one.name in _BOLD else _ITALIC) is not None:
+            one.name = _PLAIN
+            continue
         last, end = one, one.get_text()[-1:]
         while not end.isspace() and (following := _touching(last)) is not None:
             last, end = following, following.get_text()[-1:] or end
-            one.name = "b" if {one.name, last.name} & _BOLD else one.name
+            one.name = "b" if {one.name, last.name}.intersection(_BOLD) else one.name
             one.extend(last.contents[:])
             last.name = _PLAIN
         if not _stands(one, last):

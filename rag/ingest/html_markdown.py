@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import pictured
 from rag.ingest.fences import fenced
+from rag.ingest.html_boxes import place_boxes
 from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_emphasis import join_emphasis
@@ -125,6 +126,7 @@ def settle(element: Tag) -> None:
     """Change formulas, notes, definitions and tables in an element: Markdown or trafilatura would lose some of them."""
     for formula in _FORMULAS.inside(element):
         _typeset(formula)
+    place_boxes(element)
     place_notes(element)
     place_man_pages(element)
     place_literals(element)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from rag.ingest.dialects import pictured, titled, with_dashes
 from rag.ingest.fences import fenced
 from rag.ingest.rst_syntax import ADMONITIONS
+from rag.ingest.rst_terms import entry, join_terms, last_entries
 
 # The nodes of docutils have attributes that its types do not know.
 Node = Any
@@ -18,6 +19,8 @@ _SILENT: Final = frozenset(
     ["comment", "substitution_definition", "target", "system_message", "pending", "raw", "meta", "decoration",
      "footnote", "caption", "legend", "colspec", "title", "subtitle", "doctest", "docinfo", "generated"]
 )  # fmt: skip
+_SET_IN: Final = frozenset({"table", "literal_block", "doctest_block", "definition_list"})
+_LISTS: Final = frozenset({"bullet_list", "enumerated_list"})
 _BLOCK_BEGIN: Final = re.compile(r"^(?=#{1,6}\s|[>+-]\s|\d{1,9}[.)]\s|```|~~~)", re.MULTILINE)
 _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
@@ -29,6 +32,7 @@ class RstMarkdown:
     """
 
     def __init__(self, document: Node, link: Callable[[str], str], *, numbered: bool = True) -> None:
+        join_terms(document)
         self._link = link
         self._numbered = numbered
         self._notes = {
@@ -62,7 +66,20 @@ class RstMarkdown:
         ids = f" {{#{id_ if self._numbered or not re.fullmatch(r'id[0-9]+', id_) else ''}}}"
         words = " ".join(self._inlines(title, escaped=True).split()) if title is not None else ""
         head = f"{'#' * min(level, 6)} {words}{ids}" if words else ""
-        return f"{head}\n\n{self._blocks(node.children, level + 1, depth)}"
+        return f"{head}\n\n{self._of_section(node.children, level + 1, depth)}"
+
+    def _of_section(self, children: list[Node], level: int, depth: int) -> str:
+        """The blocks of a section. Terms with long descriptions at its end are sections of their own."""
+        shown = [child for child in children if _kind(child) not in _SILENT]
+        end = next((n for n, child in enumerate(shown) if _kind(child) == "section"), len(shown))
+        begin, entries = last_entries(shown[:end])
+        if not entries:
+            return self._blocks(children, level, depth)
+        written = [self._blocks(shown[:begin], level, depth)]
+        for terms, bodies in entries:
+            words = " ".join(", ".join(self._inlines(term, escaped=True) for term in terms).split())
+            written.append(f"{'#' * min(level, 6)} {words} {{#}}\n\n{self._blocks(bodies, level + 1, depth)}")
+        return "\n\n".join(filter(None, [*written, self._blocks(shown[end:], level, depth)]))
 
     def _write_paragraph(self, node: Node, *_: int) -> str:
         return _BLOCK_BEGIN.sub(r"\\", self._inlines(node))
@@ -106,6 +123,9 @@ class RstMarkdown:
 
     def _write_block_quote(self, node: Node, level: int, depth: int) -> str:
         inner = self._blocks(node.children, level, depth)
+        kinds = {_kind(child) for child in node.children} - _SILENT
+        if kinds & _SET_IN or kinds <= _LISTS:  # it only sets code, a table or a list in
+            return inner
         return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))
 
     def _write_citation(self, node: Node, level: int, depth: int) -> str:
@@ -126,21 +146,22 @@ class RstMarkdown:
     def _write_definition_list(self, node: Node, level: int, depth: int) -> str:
         found = []
         for item in node.children:
-            term = ", ".join(self._inlines(c) for c in item.children if _kind(c) in ("term", "classifier"))
-            definitions = [child for child in item.children if _kind(child) == "definition"]
-            found.append(self._described(f"**{term}**", definitions, level, depth))
+            terms, bodies = entry(item)
+            term = ", ".join(map(self._inlines, terms))
+            found.append(self._described(f"**{term}**", bodies, level, depth))
         return "\n".join(found)
 
     def _write_field_list(self, node: Node, level: int, depth: int) -> str:
         fields = (field.children for field in node.children)
-        return "\n".join(self._described(self._inlines(name), [body], level, depth) for name, body in fields)
+        return "\n".join(self._described(self._inlines(name), body.children, level, depth) for name, body in fields)
 
     def _write_option_list(self, node: Node, level: int, depth: int) -> str:
         items = (item.children for item in node.children)
-        return "\n".join(self._described(f"`{names.astext()}`", [body], level, depth) for names, body in items)
+        described = (self._described(f"`{names.astext()}`", body.children, level, depth) for names, body in items)
+        return "\n".join(described)
 
     def _described(self, term: str, bodies: Iterable[Node], level: int, depth: int) -> str:
-        inner = self._blocks((child for body in bodies for child in body.children), level, depth)
+        inner = self._blocks(bodies, level, depth)
         joint = ":\n\n" if re.match(r"```|[-*] |\d+\. |\|", inner) else ": " if inner else ""
         return "- " + _indented(f"{term}{joint}{inner}", 2)
 

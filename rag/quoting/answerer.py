@@ -27,7 +27,8 @@ from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_n
 from rag.quoting.follow_up import follow_up_readings
 from rag.quoting.relevance import Reading, asks_same, read, share
 from rag.text.english.phrases import COPULA, NUMBERED_TITLE
-from rag.text.english.speech_acts import about_book
+from rag.text.english.speech_acts import about_book, plain_question
+from rag.text.english.stopwords import FACTS
 from rag.text.terms import keys, refers_back, terms, whole_question
 from rag.types import AnsweredQuestion, Passage
 
@@ -68,7 +69,7 @@ WITH_VECTORS: Final = ConfidenceWeights(Features(4.52, 0.21, -2.12, -2.30, 0.0),
 WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -4.57)
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # of `asks_same`, from which on a heading asks what the question asks
-BEST: Final = 5  # blocks of which `Features.together` is the share
+BEST: Final = 5  # best blocks, at most, of which `Features.together` is the share
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 REFUSAL: Final = "The book does not answer this question."
 
@@ -77,6 +78,7 @@ OPENING_LENGTH: Final = 250  # characters, at most, that a section says before t
 MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 1.0  # by how much a further block may score less than the best one
 CLOSE_MANY: Final = 2.0  # the same, for a question that asks how or compares, and for an error message
+TIE: Final = 0.15  # by how much an earlier paragraph of the best one's section may score less and still come first
 REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
 SIDE: Final = 0.6  # share of a heading that the question must have for the section to be about one of its sides
 ANTECEDENTS: Final = 3  # blocks, at most, that a block refers to, each by the one behind it
@@ -103,7 +105,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
         missing_name=max(lacking, default=0.0),
         weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),
         there=max((block.weakest or 0.0 for block in beside), default=0.0),
-        together=sum(block.passage.page == best[0].passage.page for block in best) / BEST,
+        together=sum(block.passage.page == best[0].passage.page for block in best) / max(len(best), 1),
         missing_there=max((term.weight for term in reading.terms if not term.within(passage)), default=0.0),
     )
 
@@ -122,6 +124,10 @@ def answers(reading: Reading, *, words_only: bool = False) -> bool:
     """
     if any(asks_same(reading.terms, block.heading) > SAME for block in reading.ranked):
         return True
+    if reading.shape.wanted and any(
+        t.word.lower() in FACTS and not t.within(reading.everything) for t in reading.terms
+    ):
+        return False  # how much something costs is said with a word for it
     # An error message names files and values of its own, which nothing in the book matches.
     tokens = not reading.shape.message and any(block.weakest is not None for block in reading.ranked)
     weights = WORDS_ONLY if words_only else WITH_TOKENS if tokens else WITH_VECTORS
@@ -143,7 +149,7 @@ class QuotingAnswerer:
     def quote(self, question: str, passages: Sequence[Passage], history: Sequence[AnsweredQuestion] = ()) -> list[str]:
         """The pieces of the answer to a question after the earlier turns. Raises what the embedder raises."""
         shown = [NumberedPassage.of(passage) for passage in passages]
-        question = question.strip()
+        question = plain_question(question)
         if shown and (asked := about_book(question)):
             return whole_book(shown, with_text=asked == "about")
         for whole, said in _readings(question, history):
@@ -259,13 +265,15 @@ def _introduction(block: QuoteBlock, reading: Reading) -> list[QuoteBlock]:
 def _ordered(chosen: Sequence[QuoteBlock], first: Sequence[QuoteBlock], reading: Reading) -> list[QuoteBlock]:
     """The blocks by run in the order of their choice, then in the order of the text.
 
-    What stands before the first ones in their run is quoted behind them, except the earlier parts of the same list, and
-    in an answer to a how-to the steps and the code right before them: nobody takes the second step before the first.
+    What stands before the first ones in their run is quoted behind them, with three exceptions: the earlier parts of
+    the same list; what opens the sections about the things that are compared; and in an answer to a how-to the steps
+    and the code right before them, since nobody takes the second step before the first.
     """
     runs = _numbered(list(dict.fromkeys(block.run for block in chosen)), reading)
     begin = first[0].place if first else 0
     if first and first[0].begun:  # a list or table in several passages
         begin = min(block.place for block in chosen if (block.begun or block) is first[0].begun)
+    begin = min([begin, *(b.place for b in chosen if first and b.run == first[0].run and _opens_side(b, reading))])
     if reading.shape.steps and not reading.shape.definition:
         steps = {block.place for block in chosen if _is_step_beside(block, first[0])}
         while begin - 1 in steps:
@@ -319,7 +327,7 @@ def _following(block: QuoteBlock, reading: Reading, chosen: Sequence[QuoteBlock]
 def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     """The blocks that may be quoted next, the best first."""
     if not chosen:
-        return reading.ranked
+        return _earliest(reading.ranked)
     asked = reading.shape
     close = CLOSE_MANY if asked.steps or asked.comparison or asked.message else CLOSE
     least = reading.ranked[0].score - close
@@ -328,10 +336,25 @@ def _next(reading: Reading, chosen: Sequence[QuoteBlock]) -> list[QuoteBlock]:
     return [*(block for block in reading.ranked if block not in chosen and _opens_side(block, reading)), *others]
 
 
+def _earliest(ranked: Sequence[QuoteBlock]) -> list[QuoteBlock]:
+    """The blocks, the best first; before a best paragraph comes an earlier one of its section that is hardly worse."""
+
+    def is_close(block: QuoteBlock) -> bool:
+        best = ranked[0]
+        is_before = block.is_beside(best) and block.place < best.place and block.form == best.form == "text"
+        return is_before and block.score >= best.score - TIE
+
+    close = sorted(filter(is_close, ranked), key=lambda block: block.place)
+    return [*close[:1], *(block for block in ranked if block not in close[:1])]
+
+
 def _opens_side(block: QuoteBlock, reading: Reading) -> bool:
     """Whether a block opens the section about one of the things that the question compares."""
-    named = block.first and any(share(side, keys(block.heading)) == 1.0 for side in reading.sides)
-    return named and share(terms(block.heading), keys(reading.question)) > SIDE
+    if not block.first or not reading.sides:
+        return False
+    named = any(share(side, keys(block.heading)) == 1.0 for side in reading.sides)
+    alone = max(asks_same([term], block.heading) for term in reading.inner)
+    return alone == 1.0 or (named and share(terms(block.heading), keys(reading.question)) > SIDE)
 
 
 def _is_repeated(block: QuoteBlock, chosen: Sequence[QuoteBlock]) -> bool:

@@ -28,7 +28,7 @@ INTRODUCTION: Final = 300  # characters, at most, of a paragraph that is quoted 
 OTHER_PLATFORM: Final = 1.0  # taken from a block about another platform than the one asked for
 WALKING: Final = 0.3  # taken from a step of a tutorial, such as "Now we'll add a button", and from a lone lead-in
 REMARKS: Final = 0.2  # taken from a remark beside the text, such as a tip
-CHANGED: Final = 0.4  # taken from release notes, if the question asks about no version or change
+CHANGED: Final = 1.0  # taken from release notes, if the question asks about no version or change
 CONTRIBUTED: Final = 0.3  # taken from what tells how to work on the program, if the question does not ask for that
 CUT: Final = 0.6  # taken from code that begins in the middle, since its beginning is in another passage
 LINKS: Final = 0.6  # taken from a block of which every character belongs to a link
@@ -47,7 +47,8 @@ _CUT_ROW: Final = re.compile(r"\|.*\|", re.DOTALL)  # a row of a table whose hea
 _IMAGE: Final = re.compile(r"Image: ")
 _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
 _SENTENCE_END: Final = re.compile(r"[.。।۔]\W*$")
-_NAMED_VALUE: Final = re.compile(r"\w[^:\n]*: +\S")
+_NAMED_VALUE: Final = re.compile(r"[*_]{0,2}\w[^:\n]*: +\S")
+_FIELD: Final = re.compile(r"(?P<mark>[*_]{1,2})(?P<label>\w[^*_:\n]{0,30})(?::(?P=mark)|(?P=mark):) +[^\n]{1,60}")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 
 
@@ -282,7 +283,7 @@ def _form(text: str, body: Sequence[Unit]) -> Form:
 def faults(block: QuoteBlock, question: str) -> float:
     """What makes a block a poor quotation, as a number from 0."""
     fault, text = (0.5 if block.is_aside else 0.0), block.units[0].text
-    if phrases.ABOUT_ITSELF.match(text) or phrases.CAPTION.match(text):
+    if phrases.ABOUT_ITSELF.match(text) or (block.form != "table" and phrases.CAPTION.match(text)):
         fault += 0.25
     if phrases.WALKS_THROUGH.search(text) or (block.units[-1].kind == "lead"):
         fault += WALKING
@@ -330,6 +331,12 @@ def is_sayable(unit: Unit) -> bool:
 def is_labelled(block: QuoteBlock) -> bool:
     """Whether a single line leads to the code of a block, as the label of a tab does."""
     return block.form == "code" and [unit.kind for unit in block.units] == ["lead", "code"]
+
+
+def is_other_field(block: QuoteBlock, question: str) -> bool:
+    """Whether a block is only a field of a record, such as "*Required*: No.", which the question does not ask for."""
+    field = _FIELD.fullmatch(block.text)
+    return field is not None and keys(field["label"]).isdisjoint(keys(question))
 
 
 def leans_back(block: QuoteBlock, unit: Unit) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
-from rag.quoting.relevance import Reading, defines, definitions, share
+from rag.quoting.relevance import Reading, defines, definitions, names_all, share
 from rag.quoting.snippet import snippet
 from rag.text.english.phrases import LEADS_TO_CODE
 from rag.text.markup import parse
@@ -36,6 +36,8 @@ NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry i
 
 _FIELD: Final = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")
+_BEFORE_ROW: Final = re.compile(r"^[ \t>]+(?=\|)", re.MULTILINE)
+_OPEN_ROW: Final = re.compile(r"^(\|.*[^|\s])[ \t]*$", re.MULTILINE)  # of a table, without the sign at its end
 # A heading that is the name of a setting, a function or an option, and no word of a language.
 _NAME: Final = re.compile(r"(?=\S*(?:[a-z][A-Z]|\w_\w|\w\.\w|^--|\(\)))[\w.$-]{3,60}(?:\([\w, ]*\))?")
 
@@ -131,10 +133,15 @@ def _opening(block: QuoteBlock, wanted: Sequence[int], reading: Reading) -> int:
 
 def _defining_item(block: QuoteBlock, reading: Reading) -> list[int]:
     """The one item of a list, with what is nested in it, that explains what the question asks for: "**X**: ..."."""
-    if not reading.shape.definition or block.form != "list" or share(reading.subject, block.context) > ABOVE:
+    if block.form != "list" or share(reading.subject, block.context) > ABOVE:
         return []
+
+    def explains(text: str) -> bool:
+        asked = reading.shape
+        return names_all(reading, text) or (asked.definition and defines(text, reading.subject) > DEFINING)
+
     entries = _entries(block, range(block.lead, len(block.units)))
-    found = [entry for entry in entries if defines(block.units[entry[0]].text, reading.subject) > DEFINING]
+    found = [entry for entry in entries if explains(block.units[entry[0]].text)]
     return found[0] if len(found) == 1 and len(entries) > 1 else []
 
 
@@ -304,7 +311,8 @@ def _runs(block: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _table(run: Sequence[Line]) -> str:
     """The rows of a table below its head, with one marker; what was left out is marked below the table."""
-    rows = [without_numbers(line.unit.text) for line in run if line.unit]
+    texts = (_BEFORE_ROW.sub("", without_numbers(line.unit.text)) for line in run if line.unit)
+    rows = [_OPEN_ROW.sub(r"\1 |", text) for text in texts]
     cut = [OMISSION] if any(line.unit is None for line in run) else []
     return "\n\n".join(["\n".join(rows), f"[{run[0].block.passage.number}]", *cut])
 

@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
-from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_quotable, runs
+from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_other_field, is_quotable, runs
 from rag.text.english.directions import directions, leaves_out, wants_without
 from rag.text.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
 from rag.text.english.speech_acts import QuestionShape, shape
@@ -38,6 +38,7 @@ from rag.text.vocabulary import is_english, is_foreign, language_of
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
+NAMES_ALL: Final = 0.5  # of `asks_same`, from which on a title names the things that are compared and hardly more
 # Weights of the features of a score: the logits of a softmax over the blocks of a question (`bench/ranking.py`).
 COSINE: Final = 2.7  # of the block and the question
 PATH: Final = 1.3  # cosine of the headings above the block and the question
@@ -54,10 +55,14 @@ WITHOUT: Final = 0.9  # of a sentence that leaves out what the question wants le
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
 OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
 HELD: Final = 0.8  # least match of a term that a block holds as a word
+DEFAULT: Final = 1.0  # of a table that has the default that is asked for, besides what its rank takes
+COMPARES: Final = 1.0  # of a block whose heading or label names just the things that a question compares
+OTHER_FIELD: Final = 1.5  # taken from a field such as "*Required*: No." without whose label the question does
 OTHER_VERSION: Final = 2.5  # taken from a block without the version that is asked for
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
+_DEFAULT: Final = re.compile(r"\bdefaults?\b", re.IGNORECASE)
 _ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
 
@@ -80,6 +85,11 @@ class Reading:
     def sides(self) -> list[list[Term]]:
         """What the question compares."""
         return sides(self.question, self.terms) if self.shape.comparison else []
+
+    @property
+    def inner(self) -> list[Term]:
+        """Of each side the term beside the word between them: "copy" and "move" of "copy and move on import"."""
+        return [side[0 if n else -1] for n, side in enumerate(self.sides)]
 
 
 def read(
@@ -137,9 +147,28 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += _direction(block, reading)
     if any(is_version(term) and not term.within(block.own | block.context) for term in reading.terms):
         fit -= OTHER_VERSION
+    if is_other_field(block, reading.question):
+        fit -= OTHER_FIELD
+    if _has_default(block, reading):
+        fit += RANK * block.rank + DEFAULT
+    if asked.comparison:
+        labelled = any(names_all(reading, unit.text) for unit in block.units)
+        fit += COMPARES * (labelled or names_all(reading, block.heading, is_title=True))
     if asked.definition:
         return fit + DEFINES * max(definitions(block, reading.subject)) + (OPENS if block.place == 0 else 0.0)
     return fit + (SHOWS if asked.steps and block.form == "code" else 0.0)
+
+
+def _has_default(block: QuoteBlock, reading: Reading) -> bool:
+    """Whether a table with a column of defaults has a row with all else that a question for a default asks for."""
+    others = [term for term in reading.terms if not _DEFAULT.fullmatch(term.word)]
+    if block.form != "table" or len(others) == len(reading.terms):
+        return False
+    head, *rows = "\n".join(unit.text for unit in block.units[block.lead :]).split("\n")
+    if not _DEFAULT.search(head):
+        return False
+    held = ([term.within(own) or (term.within(block.context) and None) for term in others] for own in map(keys, rows))
+    return any(True in row and False not in row for row in held)
 
 
 def _direction(block: QuoteBlock, reading: Reading) -> float:
@@ -161,6 +190,15 @@ def sides(question: str, wanted: Sequence[Term]) -> list[list[Term]]:
     found = [[term for term in wanted if term.within(part)] for part in parts]
     common = {term for term in wanted if all(term in side for side in found)}
     return [own for side in found if (own := [term for term in side if term not in common])]
+
+
+def names_all(reading: Reading, text: str, *, is_title: bool = False) -> bool:
+    """Whether a title, or the label of an entry such as "**A and B**:", names what a question compares, hardly more."""
+    label = None if is_title else _LABELLED.match(text)
+    title = text if is_title else label[0] if label else ""
+    inner, there = reading.inner, keys(title)
+    named = len(inner) > 1 and all(term.within(there) for term in inner)
+    return named and asks_same(reading.terms, title) >= NAMES_ALL
 
 
 def asks_same(wanted: Sequence[Term], heading: str) -> float:

@@ -16,22 +16,29 @@ from rag.text.order_words import ALIKE, ENGLISH_ROLES, FOREIGN_ROLES, INSIDE, UN
 _LETTER: Final = r"[\w\u0300-\u036f\u064b-\u065f\u0900-\u0dff]"  # \w has no vowel signs of Arabic and Hindi
 _TOKEN: Final = re.compile(rf"{_LETTER}+(?:[-.]{_LETTER}+)*|n['’]t\b|['’](?:s|re|ve|ll)\b|[^\w\s]")
 _TWO_WORDS: Final = re.compile(
-    r"\b(?:has|have|needs?|required|obliged|supposed|got|ought|is|are) to\b|\byou (?:will|shall)\b", re.IGNORECASE
+    r"\b(?:has|have|needs?|required|obliged|supposed|got|ought|is|are) to\b|\byou (?:will|shall)\b|\bpoints? out\b",
+    re.IGNORECASE,
 )
 _SPELT_OUT: Final = re.compile(  # I.g.n.o.r.e, s a y
     r"\b[^\W\d_](?:([.*_-])[^\W\d_](?:\1[^\W\d_]){2,}|(?: [^\W\d_]){2,})\b"
 )
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")  # α alone is a sign of mathematics
 _LATIN: Final = re.compile(r"[A-Za-z]")
+_NAMED: Final = re.compile(r"[A-Z]\w*[a-z](?:Bot|GPT)\Z")
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _BREAKS: Final = frozenset('.:;!?—–-|"“”„«»‘。：；！？、，」「')  # a clause begins behind them
 _QUOTES: Final = frozenset('"“„«「')
 _ENDS_ADDRESS: Final = frozenset(":!>)]|：！—–-")
 _PREPOSITIONS: Final = frozenset(["for", "to", "as"])  # "for clever machines"
+_INTO: Final = frozenset(["in", "to", "into", "with", "under", "below", "after", "of"])  # "put it under each answer"
 _ALWAYS: Final = frozenset(["always", "never"])
+_TURNS: Final = frozenset(["this", "these", "here", "you", "your"])
+_BE: Final = frozenset(["be", "been", "is", "are"])
 _COMMAS: Final = frozenset(",，")
 _ARTICLES: Final = frozenset(["the", "a", "an", "my", "any", "all", "every", "this", "our", "die", "den", "l"])
 _NO_NOUNS: Final = FUNCTION_WORDS - {"example"}
+_HOST: Final = re.compile(r"(?<![\w.])[a-z][a-z\d-]+(?:\.[a-z\d-]{2,})*\.[a-z]{2,}\b")
+_PRESENT: Final = {"told": "tell", "tells": "tell", "said": "say", "says": "say"}
 _STEM: Final = 5  # letters by which two forms of a verb are the same
 _CALLED: Final = 4  # words of a sentence in which "note to" or the like stands before whom it calls
 _NEAR: Final = 8  # words within which two words of a sentence belong together
@@ -59,13 +66,20 @@ _LENGTHS: Final = sorted({len(beginning) for beginning in _BEGINNINGS})
 
 @lru_cache(maxsize=8192)
 def role_of(word: str) -> int:
-    """The roles that a word in lower case may have."""
-    found = _WORDS.get(word, Role.NONE)
+    """The roles that a word may have. A name such as "TeaBot" is one of a machine by its ending."""
+    plain = word.casefold()
+    found = _WORDS.get(plain, Role.NONE)
     for length in _LENGTHS:
-        if length > len(word):
+        if length > len(plain):
             break
-        found |= _BEGINNINGS.get(word[:length], Role.NONE)
-    return found
+        found |= _BEGINNINGS.get(plain[:length], Role.NONE)
+    if not found and plain.endswith("ed") and any(_WORDS.get(base, 0) & Role.SPEECH for base in _bases(plain)):
+        found = Role.SPOKEN
+    if word in ("KI", "IA"):  # in lower case, parts of names
+        found |= Role.MACHINE | Role.FOREIGN
+    if _NAMED.match(word):
+        found |= Role.MACHINE
+    return found | (role_of(word.rpartition("-")[2]) & Role.MACHINE if "-" in word else Role.NONE)  # "docs-bot"
 
 
 def _bases(word: str) -> tuple[str, ...]:
@@ -107,14 +121,14 @@ class OrderSigns:
         self.text = _TWO_WORDS.sub(lambda two: two[0].replace(" ", "_"), LABEL.sub("", untagged))
         self._written = _TOKEN.findall(self.text)
         self.words = [word.casefold() for word in self._written]
-        self.roles = [role_of(word) for word in self.words]
+        self.roles = [role_of(word) for word in self._written]
 
     def places(self, role: int) -> list[int]:
         return [at for at, one in enumerate(self.roles) if one & role]
 
     def stems(self, places: Iterable[int]) -> frozenset[str]:
         """The beginnings of the words at these places."""
-        return frozenset(self.words[at][:_STEM] for at in places)
+        return frozenset(_PRESENT.get(self.words[at], self.words[at])[:_STEM] for at in places)
 
     def _near(self, at: int, role: int, *, before: int = 0, behind: int = 0) -> bool:
         """Whether a word with the role stands at most so many words before or behind the place."""
@@ -161,11 +175,6 @@ class OrderSigns:
         return bool(self.verbs) or any(True for _ in joined)
 
     @cached_property
-    def commanded(self) -> list[int]:
-        """The verbs behind "must" and the like."""
-        return [at for at in self.verbs if self._follows_must(at)]
-
-    @cached_property
     def speech(self) -> list[int]:
         """The verbs that order to speak."""
         return [at for at in self.verbs if self.roles[at] & (Role.SPEECH | Role.SPOKEN)]
@@ -200,6 +209,8 @@ class OrderSigns:
             return False
         if role & Role.FOREIGN:
             return bool(role & Role.SPOKEN) and self._near(at, Role.MUST, before=14, behind=3)
+        if self.words[at].endswith("ed"):  # "must be advised", "it is vital that they are advised"
+            return self.words[at - 1] in _BE and self._near(at, Role.MUST, before=3)
         return (
             self._near(at, Role.MUST | Role.PRESSES, before=7)
             if role & Role.SPOKEN
@@ -215,7 +226,7 @@ class OrderSigns:
         return any(role_of(base) & Role.SPEECH for word in self.words[at : at + 1] for base in _bases(word))
 
     def _writes_that(self, at: int) -> bool:
-        that = self.words[at + 1 : at + 2] == ["that"]
+        that = "that" in self.words[at + 1 : at + 3]  # "would add here that"
         return that and any(role_of(base) & Role.WRITE for base in _bases(self.words[at]))
 
     def is_done(self, at: int) -> bool:
@@ -255,9 +266,9 @@ class OrderSigns:
     def tells_hearer(self) -> bool:
         """Whether whoever will be told stands right behind a verb of speech: "tell the user"."""
         foreign = self.present & Role.HEARER and any(self.roles[at] & Role.FOREIGN for at in self.speech)
-        heard = self.present & Role.HEARER and any(self.roles[at] & Role.SPOKEN for at in self.speech)
+        heard = self.present & Role.HEARER and any(self.roles[at] & (Role.SPOKEN | Role.DESIRE) for at in self.speech)
         return bool(foreign or heard) or any(
-            self._near(at, Role.HEARER, behind=2) for at in self.speech if self.words[at] != "ask"
+            self._near(at, Role.HEARER, behind=3) for at in self.speech if self.words[at] != "ask"
         )
 
     @cached_property
@@ -265,24 +276,36 @@ class OrderSigns:
         """Whether it holds words of somebody: behind "that", or in quotation marks."""
         return bool(self.present & Role.THAT) or not _QUOTES.isdisjoint(self.words)
 
-    @cached_property
-    def opens(self) -> bool:
-        """Whether a verb of speech begins the sentence, or what stands behind a colon."""
-        return any(
-            all(role & Role.JOINS for role in self.roles[self._first : at]) or self.words[at - 1] == ":"
-            for at in self.speech
-        )
-
     # --- whoever answers --------------------------------------------------------------------------------------------
 
     @cached_property
     def machines(self) -> list[int]:
         """The words for what answers: by themselves, or by the word beside them ("answering system")."""
-        return [at for at in self.places(Role.MACHINE | Role.THING | Role.HEARER) if self._is_machine(at)]
+        return [at for at in self.places(Role.MACHINE | Role.THING | Role.SERVES | Role.HEARER) if self._is_machine(at)]
+
+    @cached_property
+    def is_strange(self) -> bool:
+        """Whether it would be suspicious as the only sentence that names a machine: it speaks, or turns to a reader.
+
+        What speaks is said of people too, since a chief may have an assistant; the rest is not.
+        """
+        program = any(
+            self.words[at] != "assistant" or self._near(at, Role.ARTIFICIAL, before=1) for at in self.machines
+        )
+        turns = not _TURNS.isdisjoint(self.words[self._first + 1 :]) or _HOST.search(self.text)
+        heads = any(":" in self.words[at + 1 : at + 1 + _NEAR] for at in self.machines)  # "What the bot says of tea:"
+        return self.speaks or bool(program and (turns or heads or self.present & (Role.SPOKEN | Role.MUST)))
+
+    @property
+    def reported(self) -> frozenset[str]:
+        """The beginnings of its words for machines and for speech: who keeps one of them reports what it says."""
+        return self.stems({*self.machines, *filter(self._is_speech, range(len(self.words)))})
 
     def _is_machine(self, at: int) -> bool:
         if self.words[at] == "assistant" and self._is_adjective(at):
             return False
+        if self.roles[at] & Role.HEARER:
+            return self.words[at].startswith("reader") and self._near(at, Role.ARTIFICIAL | Role.THING, before=1)
         if self.roles[at] & Role.MACHINE or self._near(at, Role.ARTIFICIAL, before=1):
             return True
         return bool(self.roles[at] & Role.THING) and self._near(at, Role.READS, behind=2)
@@ -322,6 +345,8 @@ class OrderSigns:
         praised = any(role & Role.PRAISES for role in self.roles[begin + 1 : at])
         if at not in self.machines and (not called or (praised and self.words[begin] in _PREPOSITIONS)):
             return False
+        if called and self.words[begin] == "@":  # "/** @ai pumps explode */"
+            return True
         if called and begin < self._first + _CALLED:
             return behind in (".", ",") or not _ENDS_ADDRESS.isdisjoint(self.words[at + 1 : at + 5])
         return (comma or self._is_break(begin)) and (
@@ -359,16 +384,19 @@ class OrderSigns:
         found = {*self.replies, *self.any_reply}
         every = any(self._near(at, Role.EVERY | Role.YOUR, before=1) for at in found)
         ours = [at for at in found if not self.words[at].startswith("respon") or self.quotes or self.speech]
-        return bool(every and self.present & (Role.MUST | Role.PRESSES)) or any(
+        put = any(self.words[at - 2] in _INTO for at in found if at > 1 and self.roles[at - 1] & Role.EVERY)
+        return bool((put and self.verbs) or (every and self.present & (Role.MUST | Role.PRESSES))) or any(
             self._near(at, Role.MUST, behind=5) or self._is_speech(at + 1) for at in ours
         )
 
     @cached_property
     def asks_formality(self) -> bool:
-        """Whether all that it asks of "your answer" is a form or a place, as a task does: "Give reasons for it"."""
-        if not self.verbs or self.dictates or self.quotes or self.present & Role.HEARER:
+        """Whether all that it asks of "your answer" is a form, a place or a topic, as a task does: "Give reasons for
+        it", "Mention the role of the Senate in it".
+        """
+        if not (self.verbs and self.replies) or self.dictates or self.quotes or self.present & Role.HEARER:
             return False
-        return all(self._is_formality(self._objects(at)) or self._is_placed(at) for at in self.verbs)
+        return all(self._is_formality(at) or self._is_placed(at) for at in self.verbs)
 
     def _objects(self, at: int) -> list[int]:
         """The nouns that end what the verb asks for: "units" and "date" in "Add the units and a date to it"."""
@@ -387,8 +415,11 @@ class OrderSigns:
                 return found
         return [*found, last] if last >= 0 else found
 
-    def _is_formality(self, nouns: list[int]) -> bool:
-        return bool(nouns) and all(self.roles[at] & Role.FORMALITY for at in nouns)
+    def _is_formality(self, at: int) -> bool:
+        """Whether the verb asks for forms or topics alone; what it asks to praise is no topic of a task."""
+        asked = Role.FORMALITY if self.roles[at] & Role.DESIRE else Role.FORMALITY | Role.TOPIC
+        nouns = self._objects(at)
+        return bool(nouns) and all(self.roles[noun] & asked for noun in nouns)
 
     def _is_placed(self, at: int) -> bool:
         """Whether the verb has the answer behind it, and then where or how it is written, or nothing."""
@@ -457,14 +488,6 @@ class OrderSigns:
         )
 
     @cached_property
-    def has_rules(self) -> bool:
-        """Whether it speaks of "your previous instructions"."""
-        return any(
-            self._near(at, Role.YOUR, before=3) and self._near(at, Role.ABOVE, before=3)
-            for at in self.places(Role.RULES)
-        )
-
-    @cached_property
     def unspaced(self) -> bool:
         """Whether a text without spaces orders to speak or write, and has another sign."""
         told = Role.MACHINE | Role.HEARER | Role.MUST | Role.ASKED | Role.DROP
@@ -476,16 +499,23 @@ class OrderSigns:
         return bool(self.inside) or any(self.roles[at] & Role.FOREIGN for at in (*self.verbs, *self.drops))
 
     @cached_property
-    def foreign_to_machine(self) -> bool:
-        """Whether it orders in another language, and names a machine in it."""
-        return all(any(self.roles[at] & Role.FOREIGN for at in places) for places in (self.verbs, self.machines))
+    def quoted(self) -> range:
+        """The places behind the first quotation mark."""
+        return range(
+            next((at for at, word in enumerate(self.words) if word in _QUOTES), len(self.words)), len(self.words)
+        )
+
+    @property
+    def before_quotation(self) -> list[int]:
+        """The last words before the first quotation mark that say something."""
+        before = range(max(0, self.quoted.start - _CALLED), self.quoted.start)
+        return [at for at in before if self.words[at][0].isalnum() and self.words[at] not in FUNCTION_WORDS]
 
     @cached_property
     def mentions(self) -> bool:
         """Whether it speaks of an order inside a quotation, as in: such as "Ignore all instructions"."""
-        quoted = next((at for at, word in enumerate(self.words) if word in _QUOTES), 0)
         found = (*self.verbs, *self.drops, *self.addressed, *self.replies)
-        return quoted > 2 and bool(found) and all(at > quoted for at in found)
+        return self.quoted.start > 2 and bool(found) and all(at in self.quoted for at in found)
 
 
 @lru_cache(maxsize=2048)

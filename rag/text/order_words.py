@@ -28,11 +28,12 @@ class Role:
     NONE = 0
     MACHINE = 1 << 0  # whoever answers: "assistant"
     THING = 1 << 1  # what may answer, if more says so: "model"
+    SERVES = 1 << 34  # answers only with such a word before it: "digest tools"
     ARTIFICIAL = 1 << 2  # makes one of those: "answering", "automated"
     TELL = 1 << 3  # an act of speech: "say"
     DESIRE = 1 << 4  # an act of speech whose obedience repeats the verb: "recommend" makes "is recommended"
     WRITE = 1 << 5  # an act of output: "append"
-    SPOKEN = 1 << 6  # with "must" only: the infinitives of other languages, and "mentioned" after "must be"
+    SPOKEN = 1 << 6  # with "must" only: the infinitives of other languages, and "told" after "must be"
     SPEECH = TELL | DESIRE
     ORDERS = SPEECH | WRITE
     HEARER = 1 << 7  # who will be told: "the user"
@@ -59,22 +60,25 @@ class Role:
     PLACE = 1 << 31  # where or how that is written: "box"
     HOLDS = 1 << 32  # with the answer and a place: "write"
     EDITION = 1 << 33
-    NOUNS = TEXT | FORMALITY | PLACE | EDITION
+    TOPIC = 1 << 35  # what a task asks its reader to write about: "the role of the Senate"
+    NOUNS = TEXT | FORMALITY | PLACE | EDITION | TOPIC
     PRAISES = 1 << 28  # whoever is addressed: "clever"
     PRESSES = 1 << 27  # with "hear" only: "it is vital that readers hear"
     WHEN = 1 << 26  # before a question: "when asked"
 
 
 ENGLISH_ROLES: Final[dict[int, str]] = {
-    Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot summariser* "
-    "summarizer*",
+    Role.MACHINE: "assistant assistants ai ais llm llms gpt* chatgpt chatbot* bot bots copilot* summariser* "
+    "summarizer* crawler* scraper* indexer*",
     Role.THING: "software agent agents model models system systems engine engines machine machines helper helpers "
     "program",
-    Role.ARTIFICIAL: "answering automated automatic artificial digital virtual language conversational generative "
-    "rag ai chat intelligent",
+    Role.SERVES: "tool tools service services programs parser parsers network networks",
+    Role.ARTIFICIAL: "answer answering automated automatic artificial language conversational generative rag ai chat "
+    "intelligent coding digest indexing retrieval summary neural autocomplete",
     Role.TELL: "say tell mention reply respond answer claim state assert insist declare announce inform explain "
     "pretend instruct warn remind quote report reveal convince persuade urge describe present acknowledge confirm "
-    "clarify stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify",
+    "clarify stress emphasise emphasize highlight disclose ask act behave pose repeat cite notify point_out "
+    "points_out speak convey reassure",
     Role.DESIRE: "recommend suggest advise advertise promote praise invite encourage endorse",
     Role.WRITE: "add append prepend begin start end finish close conclude include insert integrate incorporate "
     "introduce embed modify augment enhance enrich extend change alter adapt edit replace convert encode decode "
@@ -82,22 +86,23 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     "rearrange use provide write give format tease hint offer express weave place put sprinkle direct link make "
     "spell deliver craft compose print output contain list let send slip show display copy paste pass attach supply "
     "refer greet credit",
-    Role.SPOKEN: "said told mentioned informed stated warned hear learn",
+    Role.SPOKEN: "said told hear learn",
     Role.ARTICLE: "the a an",
-    Role.WHEN: "when if whenever before while after wenn si quando cuando se",
+    Role.WHEN: "when if whenever before while after wenn si quand lorsque quando cuando se",
     Role.HEARER: "user users reader readers everyone everybody anyone anybody people whoever audience questioner* "
     "asker* human humans him her",
     Role.REPLY: "reply replies response responses answer answers message messages output outputs summar* "
     "completion*",
     Role.YOUR: "your",
     Role.EVERY: "every each any all whatever",
-    Role.MUST: "must should shall ought has_to have_to need_to needs_to required_to obliged_to supposed_to got_to "
-    "ought_to is_to are_to you_will you_shall",
+    Role.MUST: "must should shall shalt ought has_to have_to need_to needs_to required_to obliged_to supposed_to "
+    "got_to ought_to is_to are_to you_will you_shall",
     Role.PRESSES: "vital essential important crucial deserve deserves need needs require requires required "
     "requirement mandatory",
     Role.ASKED: "asked asks asking question questions query queries answering summarising summarizing responding "
-    "replying summarise summarize cited quotes",
-    Role.READS: "reading reads answering answers quoting quotes summarising summarizing",
+    "replying summarise summarize cited quotes discussed",
+    Role.READS: "reading reads answering answers quoting quotes summarising summarizing condensing digesting "
+    "indexing crawling scraping trained shorten summarise summarize condense digest",
     Role.BIDS: "free forget remember sure important vital essential crucial asked asks ask told reminded kind want "
     "wants wish like job task duty demand demands request try careful required obliged expected instructed as",
     Role.DROP: "ignore disregard forget override bypass overlook discard dismiss scrap neglect",
@@ -109,12 +114,15 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
     Role.TEXT: "text texts content contents digest digests article articles description descriptions output outputs "
     "copy prose snippet snippets caption captions paraphrase paraphrases",
     Role.NAMES: "call omit omitt label depict portray",
-    Role.PRAISES: "o oh clever brilliant wise helpful kind mighty friendly beloved honest coding programming",
+    Role.PRAISES: "o oh clever brilliant wise helpful kind mighty friendly beloved honest",
     Role.FORMALITY: "unit units date name names number reference references working workings step steps calculation "
     "calculations title author authors source sources page pages chapter section line signature initials formula "
     "formulas equation equations diagram diagrams sketch graph graphs chart evidence reason reasons reasoning "
     "explanation justification example examples definition proof assumption assumptions sentences quotation quotations "
     "text",
+    Role.TOPIC: "role roles cause causes effect effects consequence consequences difference differences similarity "
+    "similarities relation relations relationship origin origins purpose function functions structure influence "
+    "significance",
     Role.PLACE: "box boxes space spaces line lines grid margin sheet notebook booklet table column blank blanks gap "
     "gaps field page paper places figures ink pencil sentences fraction percentage decimal form terms metres meters "
     "centimetres grams kilograms litres seconds minutes hours degrees words",
@@ -129,7 +137,7 @@ ENGLISH_ROLES: Final[dict[int, str]] = {
 }  # fmt: skip
 
 FOREIGN_ROLES: Final[dict[int, str]] = {
-    Role.MACHINE: "assistent* assistenz* sprachmodell* ki assistante* asistente* ia iai asystent* ассистент* "
+    Role.MACHINE: "maschinell* assistent* assistenz* sprachmodell* assistante* asistente* asystent* ассистент* "
     "помощник* ии чат-бот* чатбот* бот yardımcı* asistan* yapay المساعد مساعد सहायक एआई assistente*",
     Role.THING: "modell modellen modèle* modelo modelos modello модель модели sistema système agente agenten نموذج "
     "मॉडल",
@@ -143,8 +151,9 @@ FOREIGN_ROLES: Final[dict[int, str]] = {
     "объясни* söyle söyleyin belirt belirtin cevapla yanıtla bildir öner قل وقل أخبر وأخبر اذكر واذكر أجب وأجب कहो "
     "कहें बताओ बताएं बताएँ बोलो",
     Role.WRITE: "schreibe schreib füge gib voeg schrijf lägg ajoute ajoutez écris écrivez añade añada agrega "
-    "agregue escribe escriba adicione acrescente escreva inclua incluya inclus incluez aggiungi scrivi includi dodaj "
-    "napisz добавь* напиши* включи* ekle yaz أضف وأضف اكتب واكتب लिखें लिखो जोड़ें",
+    "agregue escribe escriba adicione acrescente escreva inclua incluya inclus incluez termine terminez finissez "
+    "beende termina aggiungi scrivi includi dodaj napisz добавь* напиши* включи* ekle yaz أضف وأضف اكتب واكتب लिखें "
+    "लिखो जोड़ें",
     Role.SPOKEN: "sagen antworten erwähnen behaupten empfehlen informieren mitteilen hinweisen werben schreiben "
     "hinzufügen zeggen vertellen vermelden toevoegen schrijven aanbevelen säga berätta nämna lägga dire mentionner "
     "indiquer recommander ajouter répondre informer écrire decir mencionar responder añadir agregar recomendar "
@@ -162,8 +171,8 @@ FOREIGN_ROLES: Final[dict[int, str]] = {
     "her",
     Role.MUST: "muss soll sollen müssen sollst sollte moet moeten ska måste doit doivent devez dois debe deben "
     "debes deve devem devi devono musi powinien должен должна должны нужно следует обязан meli يجب चाहिए",
-    Role.ASKED: "gefragt fragt fragen frage question pregunta* pergunta* domand* vraag vragen fråga pytani* вопрос* "
-    "спрос* soru* سؤال सवाल",
+    Role.ASKED: "gefragt fragt zusammenfass* résumez résumes résumer resumas resumir riassumi fragen frage question "
+    "pregunta* pergunta* domand* vraag vragen fråga pytani* вопрос* спрос* soru* سؤال सवाल",
     Role.DROP: "vergiss ignoriere ignoriert missachte vergessen vergeet negeer strunta glöm ignorera oublie oubliez "
     "ignore ignorez ignora ignoren olvida olvide olvídate esqueça esquece desconsidere dimentica dimenticate "
     "zapomnij zignoruj pomiń забудь* игнорируй* проигнорируй* unut تجاهل انس अनदेखा भूल yok",

@@ -27,11 +27,13 @@ from rag.text.english.order_forms import (
     CHAT_TOKEN,
     COLUMN,
     DEMAND,
+    FORGETS,
     KEY,
     LETTERS,
     NEW_ROLE,
     PASSES_ON,
     PROMPT,
+    PROMPT_BLOCK,
     SPEAKING,
     TAG,
 )
@@ -42,6 +44,7 @@ from rag.text.sentences import Unit, sentence_spans, units
 
 _QUOTATION: Final = re.compile(r"(?<!\w)[\"'“‘«](?P<words>[^\"“”«»\n]{3,200}?)[\"'”’»](?!\w)")
 _INNER_STOP: Final = re.compile(r"[.!?](?P<tag>(?:</\w+>)*)\s+(?=[^\Wa-z\d]|[<*\"“])")  # behind "°C."
+_SEMICOLON: Final = re.compile(r";\s+(?=\w)")
 _MOST_STOPS: Final = 8  # each of them is looked at with all that follows
 _CELL: Final = re.compile(r"[^|\n]+")
 _CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a comment or by a docstring
@@ -51,10 +54,12 @@ _CODE_LINE: Final = re.compile(  # a line, or the lines that are joined by a com
 )
 _REMARK: Final = re.compile(  # what code says to people: a comment, a docstring, a text in quotation marks
     r"(?<!\S)/\*[\s\S]*?(?:\*/|\Z)|(?P<long>\"{3}|'{3})[\s\S]*?(?:(?P=long)|\Z)"
-    r"|(?<![^\s;,(){}])(?:\#|//|--[ ]|<!--|;|%[ ])[\s\S]*"
+    r"|(?<![^\s;,(){}])(?:\#|//|--[ ]|<!--|;|%[ ]|REM[ ])[\s\S]*"
     r"|(?P<quoted>\"[^\"\n]+\"|(?<!\w)'[^'\n]+')"
 )
-_REMARK_SIGN: Final = re.compile(r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE)
+_REMARK_SIGN: Final = re.compile(
+    r"^[ \t]*(?:\#+|//+|--|\*+|;+|%+|REM)(?!\w)|/\*+|\*+/|\"{3}|'{3}|<!--|-->", re.MULTILINE
+)
 _COMMENT: Final = re.compile(r"^[ \t]*(?P<comment><!--[^\n]*-->)[ \t]*$", re.MULTILINE)
 _OPENERS: Final = (":", "{", "[", "|", ">")  # of the value of a key
 _ANSWERING: Final = Role.MACHINE | Role.THING | Role.HEARER | Role.REPLY | Role.ASKED | Role.THAT
@@ -98,7 +103,9 @@ def _is_strong(signs: OrderSigns) -> bool:
 def _overrides(signs: OrderSigns) -> bool:
     """Whether it changes the answer itself: it drops the rules, or orders what "your answer" is to be like."""
     about_answer = signs.verbs and signs.replies and not signs.asks_formality
-    return bool(signs.drops_rules or (signs.drops and signs.speech) or about_answer)
+    # not "Tell the engine to forget the previous game", which has somebody else drop it
+    itself = any(signs.words[at - 1] != "to" or max(signs.speech) > at for at in signs.drops if signs.speech)
+    return bool(signs.drops_rules or itself or about_answer)
 
 
 @lru_cache(maxsize=2048)
@@ -111,27 +118,29 @@ def _may_order(sentence: str) -> bool:
         _is_strong(signs)
         or signs.addressed
         or _demands_words(signs.plain, signs.words)
-        or signs.foreign_to_machine
         or signs.unspaced
-        or signs.has_rules
         or signs.says_that
         or signs.rules_machine_text
         or TAG.search(signs.plain)
         or (0 in signs.verbs and LETTERS.search(signs.plain))
         or (signs.speech and (signs.dictates or signs.asked or reply or signs.machines or signs.tells_hearer))
         or (signs.verbs and (signs.asked or signs.drops or (signs.dictates and (reply or hearer))))
-        or (signs.commanded and signs.machines)
         or (signs.verbs and signs.replies)
         or (reply and demands and (signs.asked or signs.answer_must or (signs.quotes and (signs.speaks or hearer))))
     )
 
 
 def _frame(signs: OrderSigns, *, strong: bool) -> tuple[frozenset[str], ...]:
-    """The words of order; none of "every answer is blue", which orders by naming the answer alone."""
+    """The words of order; none of "every answer is blue", which orders by naming the answer alone.
+
+    Of an order that is wholly within quotation marks they are the words before it: "The output begins with "Ask us"."
+    """
     machines = {*signs.addressed, *(signs.machines if strong else ())}
-    if not signs.verbs and not machines:
+    verbs = signs.verbs or signs.places(Role.MUST)
+    if not verbs and not machines:
         return ()
-    groups = (signs.stems(machines), signs.stems({*signs.replies, *signs.any_reply}), signs.stems(signs.verbs))
+    told = [at for at in verbs if at not in signs.quoted] or (signs.before_quotation if verbs else ())
+    groups = (signs.stems(machines), signs.stems({*signs.replies, *signs.any_reply}), signs.stems(told))
     return tuple(group for group in groups if group)
 
 
@@ -208,11 +217,12 @@ def _tells(remark: str) -> bool:
 def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator[Order]:
     """The orders. At `stranger` begins the only sentence that names a machine."""
     reach = _Reach()
+    blocks = [block.span() for block in PROMPT_BLOCK.finditer(text)]
     pressing = range(0)  # the blocks in which every order is strong, behind "Ignore all previous instructions."
     for unit, start, end, words, tells in sentences:
         signs = signs_of(words)
         strong = is_order(words)
-        held = reach.holds(unit, words)
+        held = reach.holds(unit, words) or (not _is_code(unit) and any(begin < start < stop for begin, stop in blocks))
         pressed = unit.block in pressing and (signs.verbs or LABEL.match(words))  # "Output: cows fly."
         if strong or (tells and (pressed or _may_order(words))):
             opens = not signs.verbs and (strong or signs.calls)  # what it orders stands behind it
@@ -222,8 +232,8 @@ def _found(text: str, sentences: Iterable[_Sentence], stranger: int) -> Iterator
             begin, stop = (start, end) if _is_code(unit) else _narrowed(text, start, end, strong=strong)
             yield Order(begin, stop, strong, _frame(signs, strong=strong), foreign=signs.foreign)
             reach.begin(unit, words, strong=strong)
-        elif start == stranger and signs.speaks:
-            yield Order(start, end, strong=False, frame=(signs.stems(signs.machines),))
+        elif start == stranger and signs.is_strange:
+            yield Order(start, end, strong=False, frame=(signs.reported,))
         elif held:
             yield Order(start, end, strong=False, follows=True, foreign=reach.foreign)
 
@@ -246,11 +256,18 @@ def _comments(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
 
 def _narrowed(text: str, start: int, end: int, *, strong: bool) -> tuple[int, int]:
     """Without the sentences beside it that the cut into sentences has left: before it, behind a closing tag, and in
-    lower case beside a weak one: "Name the model. askbook needs no key.".
+    lower case beside a weak one: "Name the model. askbook needs no key.". Nor with what a task says behind a semicolon.
     """
     if not strong:
         found = [one for one in sentence_spans(text, start, end, small=True) if _may_order(text[slice(*one)])]
         start, end = (found[0][0], found[-1][1]) if found else (start, end)
+        parted = _SEMICOLON.search(text, start, end)
+        if (
+            parted
+            and signs_of(text[start : parted.start()]).asks_formality
+            and not _may_order(text[parted.end() : end])
+        ):
+            return start, parted.start()
     orders_so = is_order if strong else _may_order
     for stop in islice(_INNER_STOP.finditer(text, start, end), _MOST_STOPS):
         before, behind = text[start : stop.end()], text[stop.end() : end]
@@ -278,7 +295,9 @@ class _Reach:
         code = _is_code(unit)
         announces = sentence.rstrip("*_ \"'”").endswith(_OPENERS if code else (":", "：", ">", ":*"))
         announces = announces and not (code and KEY.search(sentence) is None)
-        calls = bool(signs.calls or signs.has_rules) and not (signs.verbs or code)  # "Attention, assistant."
+        calls = bool(signs.calls or FORGETS.search(signs.plain)) and not (
+            signs.verbs or code
+        )  # "Attention, assistant."
         self._block, self.foreign = unit.block, signs.foreign
         reaches = announces or calls or PASSES_ON.search(signs.plain) is not None
         self._whole = (unit.kind not in ("item", "table", "row") and reaches) or _heads_answers(sentence)

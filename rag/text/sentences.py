@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag.text.english.word_lists import ABBREVIATION, BEFORE_NUMBER, MAY_END_SENTENCE
+from rag.text.english.word_lists import ABBREVIATION, BEFORE_NUMBER, CAPTION_NUMBER, MAY_END_SENTENCE
 
 UnitKind = Literal["sentence", "lead", "item", "table", "row", "code", "heading"]
 
@@ -124,6 +124,8 @@ def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
     if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
         return True
     if stop - 1 - begin <= 8 and _NUMBERING.fullmatch(text, begin, stop - 1):
+        return False
+    if stop - 1 - begin <= 30 and CAPTION_NUMBER.fullmatch(text, begin, stop - 1):
         return False
     before = text[max(begin, stop - 13) : stop]
     if follower.isdigit() and BEFORE_NUMBER.search(before):
@@ -302,6 +304,8 @@ class _Cutter:
             block = self.block
         spans = list(_trimmed(self.text, start, end)) if own == "item" and end - start <= ITEM_LIMIT else []
         for number, (left, right) in enumerate(spans or sentence_spans(self.text, start, end)):
+            if number and self.text[left] == ">" and not self.text[self.text.rfind("\n", 0, left) + 1 : left].strip():
+                left = right - len(self.text[left:right].lstrip("> \t") or self.text[left:right])
             piece = self.text[left:right]
             is_lead = piece.rstrip("*_ ").endswith((":", "：")) or bool(_BOLD_LINE.fullmatch(piece))
             unit_kind: UnitKind = "item" if own == "item" and number == 0 else "lead" if is_lead else "sentence"

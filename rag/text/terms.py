@@ -36,6 +36,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 MOST_ASKING: Final = 3  # characters at one end of a question without spaces that may only ask
 _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_CONTROL_KEY: Final = re.compile(r"^control(?=-[a-z]$)")  # Control-C is Ctrl-C
 _LATIN: Final = re.compile(r"[a-z][a-z0-9]+")
 _INTRODUCED: Final = re.compile(r"((?:[^\W_][\w-]*[ -]){1,7})\(\**([A-Z][A-Za-z]{0,6}[A-Z]s?)\**\)")
 # Common in questions about any book; as words of a vocabulary, they are not counted.
@@ -233,7 +234,7 @@ def whole_question(question: str) -> str:
 @lru_cache(maxsize=50_000)
 def _keys_of(word: str) -> frozenset[str]:
     """The keys of one word or compound."""
-    small = word.lower().replace("’", "'").removesuffix("'s")
+    small = _CONTROL_KEY.sub("ctrl", word.lower().replace("’", "'").removesuffix("'s"))
     pieces = _pieces(word)
     joined = "".join(_PIECE.findall(small))
     found = {stem(small), stem(joined), joined, f"={joined}", *pieces}
@@ -289,7 +290,7 @@ def _bigrams(word: str) -> list[str]:
 
 
 def _term(word: str, named: bool) -> Term:
-    small = word.lower().replace("’", "'")
+    small = _CONTROL_KEY.sub("ctrl", word.lower().replace("’", "'"))
     joined = "".join(_PIECE.findall(small))
     pieces = [piece for piece in _pieces(word) if piece not in STOP_WORDS]
     # "sim-to-real" is also "sim" and "real", but FlatList is not a flat list.

@@ -16,9 +16,11 @@ from rag.ingest.includes import Includes
 from rag.ingest.page_draft import PageDraft
 from rag.ingest.spans import Span
 
+# In `${{ matrix.os }}`, an expression of GitHub Actions, the braces belong to the text.
 _TOKEN: Final = re.compile(
     r"\{%-?\s*+(?P<tag>\w+)(?P<arguments>[^%]{0,4000}+(?:%(?!\})[^%]{0,1000}+){0,20})%\}"
-    r"|\{\{-?(?P<value>\s*+(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+')[^{}\"']{0,200}+|[^{}]{0,2000}+)\}\}"
+    r"|(?:(?<!\$)|(?=\{\{-?\s*(?:site|page|include|layout)\.))"
+    r"\{\{-?(?P<value>\s*+(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+')[^{}\"']{0,200}+|[^{}]{0,2000}+)\}\}"
 )
 _REMOVED: Final = frozenset({"comment", "for", "capture", "tablerow", "case"})  # with all up to their ends
 _STRING: Final = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")

@@ -1,4 +1,7 @@
-"""MkDocs and Zensical with Material's extensions: mkdocs.org, squidfunk.github.io/mkdocs-material, zensical.org."""
+"""MkDocs, its fork ProperDocs, and Zensical, with Material's extensions.
+
+Described at mkdocs.org, squidfunk.github.io/mkdocs-material, properdocs.org and zensical.org.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from rag.ingest.anchors import (
 )
 from rag.ingest.generators.config_files import as_text, config_text, is_false, listed, mapping, option, strings
 from rag.ingest.generators.generator import Generator, PageFile
+from rag.ingest.generators.markdown_includes import with_included
 from rag.ingest.generators.mkdocs_syntax import rewrite_mkdocs, unfolded, with_snippets
 from rag.ingest.includes import Includes
 from rag.ingest.page import MarkdownText, plain_inline
@@ -30,6 +34,7 @@ _LEFT_OUT: Final = ".*\n/templates/"  # what MkDocs itself leaves out
 _UNICODE_SLUGS: Final = re.compile(
     r"slugify:\s*!!python/\S*(?:pymdownx\.slugs|slugify_unicode)|slugify\b.{0,50}pymdownx\.slugs"
 )
+_INCLUDES: Final = "include-markdown"
 _SNIPPETS: Final = "pymdownx.snippets"
 _PACKAGES: Final = frozenset({"pymdownx", "markdown"})
 _EXAMPLES: Final = "docs_src"  # the folder beside the docs in which FastAPI and its family keep their examples
@@ -47,9 +52,13 @@ class MkDocs(Generator):
 
     name = "mkdocs"
     tells_missing = True
-    configurations = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
+    configurations = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml", "zensical.toml")
     title_options = (("site_name",),)
     description_option = ("site_description",)
+    sign = (
+        "a note of Python-Markdown",
+        re.compile(r"^[ ]*(?:!!!|\?\?\?\+?)[ ]+[a-z][\w-]*[ ]*(?:\"[^\"\n]*\"[ ]*)?$", re.M),
+    )
 
     @cached_property
     def options(self) -> dict[str, Any]:
@@ -139,7 +148,8 @@ class MkDocs(Generator):
 
     def expanded(self, page: PageFile, includes: Includes) -> str:
         added = strings(option(self.extensions, _SNIPPETS, "auto_append"))
-        text = "\n\n".join([page.body, *(f'--8<-- "{name}"' for name in added)])
+        text = with_included(page.body, page.file, self.content, includes) if _INCLUDES in self.plugins else page.body
+        text = "\n\n".join([text, *(f'--8<-- "{name}"' for name in added)])
         return unfolded(with_snippets(text, [*self._snippet_folders, self.content, page.file.parent], includes))
 
     @cached_property

@@ -22,7 +22,7 @@ from rag.ingest.spans import Span
 DEPTH: Final = 12  # levels of blocks inside blocks
 INDENT: Final = 4  # columns by which the text of a block is indented
 _BLOCK: Final = re.compile(
-    r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]+(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
+    r"(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ ]*(?P<kinds>[\w-]+(?:[ ]+[\w-]+){0,10})?[ ]*|===[!+]{0,2}[ ]+(?=\"))"
     r"(?:\"(?P<title>[^\n]*)\")?[ ]*"
 )
 _SLASHES: Final = re.compile(
@@ -30,11 +30,13 @@ _SLASHES: Final = re.compile(
 )
 _SLASHES_END: Final = re.compile(r"[ ]*/{3,}[ ]*")
 _UNTITLED: Final = re.compile(r"html|define|caption|.*-.*")  # kinds of blocks that are no titles
-_ITEM: Final = (
-    r"(?:#[^\s{}#=\"']+|\.[^\s{}#.=\"']+"
-    r"|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)|(?:markdown|data-[\w-]+))"
+_KEYED: Final = r"#[^\s{}#=\"']+|\.[^\s{}#.=\"']+|[\w:-]+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s{}\"']+)"
+_ITEM: Final = rf"(?:{_KEYED}|(?:markdown|data-[\w-]+))"
+_ANY_ITEM: Final = rf"(?:{_KEYED}|[\w-]+(?=[ }}]))"  # in a list with a colon, `{: #start new }`, also any word
+_ATTRIBUTES: Final = re.compile(
+    rf"\{{(?:[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})"
+    rf"|:[ ]*(?P<words>{_ANY_ITEM}(?:[ ]+{_ANY_ITEM}){{0,20}}))[ ]*\}}"
 )
-_ATTRIBUTES: Final = re.compile(rf"\{{:?[ ]*(?P<list>{_ITEM}(?:[ ]+{_ITEM}){{0,20}})[ ]*\}}")
 # Braces of formulas are none, and in running text a list belongs to the link, image, code or emphasis just before it.
 _FORMULA: Final = (
     r"\$\$[^$]{1,5000}\$\$|(?<![\\$\w])\$(?=\S)[^$\n]{1,500}(?<=\S)\$(?!\w)"
@@ -292,7 +294,7 @@ def _attributes(found: re.Match[str]) -> str:
     reach = max(0, begin - 1_000)  # a hostile page has many lists in one long line
     line = max(reach, text.rfind("\n", reach, begin) + 1)
     if end is not None and (end["setext"] or text.startswith("#", line)):
-        return own_id(found["list"])
+        return own_id(found["list"] or found["words"])
     of_inline = text[begin - 1 : begin] in (*")]*_`>:\0", "")
     return "" if of_inline or found[0][1] == ":" or _HAS_ATTRIBUTES.match(text, line, begin) else found[0]
 

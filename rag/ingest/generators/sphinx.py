@@ -20,13 +20,15 @@ from rag.ingest.generators.config_files import config_text, listed, mapping, str
 from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.generators.myst import MystPlace, rewrite_myst, unfolded_myst
 from rag.ingest.includes import Includes
-from rag.ingest.page import plain_inline
+from rag.ingest.page import MarkdownText, plain_inline
 from rag.ingest.page_draft import PageDraft
 from rag.ingest.patterns import glob_regex
+from rag.ingest.rst_syntax import BookPlace
 from rag.ingest.source_files import is_file
 
 _LEFT_OUT: Final = ("_build", "Thumbs.db", ".DS_Store", "_templates", "**/_build")
 _LINE: Final = r"[=\-`:'\"~^_*+#<>.!$%&(),/;?@\[\\\]{|}]"
+ADDED: Final = 20_000  # characters, at most, that the configuration puts into each page
 _LABEL: Final = re.compile(
     r"^[ \t]*\.\. _(?P<rst>`[^`\n]+`|[^:\n`]+):[ \t]*$|^\((?P<myst>[^()\n]+)\)=[ \t]*$", re.MULTILINE
 )
@@ -42,6 +44,9 @@ _TOCTREE: Final = re.compile(
     r"^\.\. toctree::[^\n]*\n(?P<rst>(?:[ \t]+\S[^\n]*\n|[ \t]*\n)*+)"
     r"|^(?:`{3,}|:{3,})\{toctree\}[^\n]*\n(?P<myst>(?:(?![`:]{3})[^\n]*\n)*+)",
     re.MULTILINE,
+)
+_DEFINITION: Final = re.compile(
+    r"^(\.\. (?:\|[^|\n]{1,100}\| \w+::|_[^:\n]{1,100}:))[^\n]*(?:\n[ \t]+[^\n]+)*", re.MULTILINE
 )
 _CAPTION: Final = re.compile(r"^[ \t]*:caption:[ \t]*(\S[^\n]*)", re.MULTILINE)
 _ENTRY_PATH: Final = re.compile(r".*<([^<>]+)>")
@@ -93,6 +98,17 @@ class Sphinx(Generator):
         if any("myst" in one or "recommonmark" in one for one in used):
             found.setdefault(".md", "markdown")
         return found | ({".ipynb": notebooks} if notebooks else {})
+
+    @cached_property
+    def _definitions(self) -> dict[str, str]:
+        """The substitutions and targets that the configuration puts into each page, by how they begin."""
+        given = (self.options.get(name) for name in ("rst_prolog", "rst_epilog"))
+        texts = (text[:ADDED] for text in given if isinstance(text, str))
+        return {match[1]: match[0] for text in texts for match in _DEFINITION.finditer(text)}
+
+    def rst_text(self, text: str, place: BookPlace, page: PageFile) -> MarkdownText:
+        own = [whole for begin, whole in self._definitions.items() if begin not in text]
+        return super().rst_text("\n\n".join([text, *own]), place, page)
 
     def reads(self, suffix: str) -> bool:
         return suffix in self._suffixes

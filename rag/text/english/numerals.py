@@ -62,6 +62,11 @@ DAY_PARTS: Final = {
     ("am",): False, ("pm",): True, ("in", "the", "morning"): False, ("in", "the", "afternoon"): True,
     ("in", "the", "evening"): True, ("at", "night"): True,
 }  # fmt: skip
+CLOCK: Final = re.compile(r"(\d{1,2}):([0-5]\d)")
+BEFORE_HOUR: Final = frozenset(
+    {"at", "before", "after", "until", "till", "from", "by", "to", "between", "and", "past", "-", "–"}
+)
+NOTHING: Final = frozenset({"nothing", "none", "no", "without", "free", "zero"})  # where an answer may write 0
 FIRST_WORDS: Final = frozenset({
     "a", "an", "fortnight", *SMALL, *ORDINALS, *FRACTIONS, *SCALES, *ROMAN, *TIMES, *EVERY, *ADVERBS,
     *CLOCK_WORDS, *COUPLES, *LARGE,

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from rag.text.english.speech_acts import BOOK, TOLD
+from rag.text.english.word_lists import LINK_WORDS
 
 # Titles of sections that ask questions or list literature, and so answer nothing.
 ASIDE: Final = re.compile(
@@ -42,7 +43,9 @@ CONTRIBUTING: Final = re.compile(
     r"pull requests?)\b",
     re.IGNORECASE,
 )
-CAPTION: Final = re.compile(r"\W*(?:listing|figure|fig\.|table|filename|file)\b[ \d.-]*:", re.IGNORECASE)
+CAPTION: Final = re.compile(
+    r"\W*(?:listing|figure|fig\.|table|filename|file)\b(?:[ \d.-]*:| \d[\d.-]*\.(?=\s))", re.IGNORECASE
+)
 # Sentences that make sense only beside the listing or section that they refer to.
 WALKS_THROUGH: Final = re.compile(
     r"\bListing \d|\b[Ll]et['’]s\b|\b(?:earlier|previous|next|last) (?:section|chapter|example|exercise)\b|"
@@ -65,7 +68,8 @@ LEANS_BACK: Final = re.compile(
     r"Both(?! [^.,;:]{1,60} and )|Each|Unlike(?= (?:this|that|these|those|it|the (?:above|previous|others?|former))\b)|"
     r"Alternatively|Additionally|Finally|Next|Now that|After that|In addition|In other words|"
     r"In (?:this|that|these|those|the same|such)|Another|"
-    r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|Either|Neither|"
+    r"Because of (?:this|that|these)|As (?:with|mentioned|noted|before|above)|The same|Same|Again|"
+    r"Either(?! [^.;:]{1,60} or )|Neither(?! [^.;:]{1,60} nor )|"
     r"To \w+ (?:this|that|these|those|so)|Would|Will|Produces|From (?:there|here)|"
     r"With (?:this|that)|You (?:can|should|must|may|could) (?:instead|then|now)|"
     r"Second(?:ly)?(?=,)|Third(?:ly)?(?=,)|First(?:ly)?, (?:it|this|that|they|the latter))\b"
@@ -184,7 +188,8 @@ WRAPS: Final = re.compile(
     r"in (?:other words|a few words|a nutshell|simple terms)|"
     r"additionally|furthermore|moreover|therefore|thus|also|besides|for (?:example|instance)|that said|specifically|"
     r"notably|in particular|finally|to (?:summari[sz]e|sum up|conclude|put it simply)|put simply|simply put|"
-    r"basically|essentially|importantly|crucially|interestingly|tl;?dr|"
+    r"not (?:really|quite|exactly|necessarily)|"
+    r"basically|essentially|importantly|crucially|interestingly|tl;?dr|(?:that[’']s a )?(?:good|great) question|"
     r"(?:the |my )?(?:short |quick |brief |direct |simple |final )?(?:answer|summary|conclusion)|"
     rf"as {BOOK} (?:says?|states?|mentions?|explains?|notes?|describes?|shows?|indicates?)|"
     rf"according to(?: {BOOK})?|(?:based on|as (?:stated|described|mentioned|explained|noted) in|from|per) {BOOK})"
@@ -213,7 +218,7 @@ CLAUSE_JOINT: Final = re.compile(
 # Where a main clause begins: "A node runs, and it sends messages". A reason or a condition often has words of its own.
 CLAUSE_BEGINS: Final = re.compile(
     r"(?:[,:]|\s[–—-])\s+(?=(?:and|but|or)\b)|;\s+"
-    r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so)\b)",
+    r"|\s+(?=and (?:it|they|the|a|this|you|he|she|its|therefore|then|so|is|are|was|were|will)\b)",
     re.IGNORECASE,
 )
 
@@ -319,8 +324,19 @@ SIDES: Final = re.compile(
 SPOKEN_NUMBERS: Final = r"(?i:\b(?:passage|source)s? )\d{1,2}\b(?:(?:,? and|,) \d{1,2}\b)*(?![.,:/-]?\d)"
 TRAILING_NUMBER: Final = re.compile(
     r"(?<!step)(?<!steps)(?<!equation)(?<!figure)(?<!table)(?<!section)(?<!chapter)(?<!rule)(?<!item)(?<!type)(?<!level)"
-    r"(?<=[^\s\d])(?:,[ \t](?:see )?(?:passage|source))?[ \t]\((?P<n>\d{1,2})\)(?=[\s.!?…*_]*$)",
+    r"(?<=[^\s\d])(?:,[ \t](?:see )?(?:passage|source))?[ \t](?:\((?P<n>\d{1,2})\)|\{(?P<braced>\d{1,2})\})"
+    r"(?=[\s.!?…*_]*$)",
     re.IGNORECASE,
+)
+# Raised numbers as of footnotes: behind a full stop or a word, or by themselves.
+_RAISED_NUMBER: Final = r"⁽?[⁰¹²³⁴-⁹]{1,2}⁾?"
+RAISED_NUMBERS: Final = re.compile(
+    r"(?P<word>[.!?…][\"”’)]?|(?<![^\W\d_])[^\W\d_]{2,}|(?<=[^\W\d_]{2})[ \t])"
+    rf"(?P<raised>{_RAISED_NUMBER}(?:[,’] ?{_RAISED_NUMBER}){{0,4}})(?=[.,;:!?…)*_\"”\s]|$)"
+)
+# Words behind which a raised number is a power.
+FUNCTIONS: Final = frozenset(
+    ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "exp", "log", "lim", "det", "chi", "max", "min"]
 )
 # A footnote of the model's own at the end of a sentence, "[a]".
 TRAILING_LETTER: Final = re.compile(r"[ \t](?P<sign>\[[a-z]\])(?=[\s.!?…*_]*$)")
@@ -363,3 +379,5 @@ a an the chapter section part page file heading book documentation docs manual o
 named entitled subsection paragraph
 """
 AROUND_NAMES: Final = frozenset(_AROUND_NAME_WORDS.split())
+# A word that makes of "(from ...)" the name of a page.
+NAMES_PAGE: Final = LINK_WORDS | frozenset(SORTS_OF_PARTS) | {"file", "heading", "passage", "passages", "text"}

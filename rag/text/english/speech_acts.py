@@ -28,7 +28,8 @@ _NO_DEFINITION: Final = re.compile(
     r"limitations?|used for|purpose of|happens|versus|vs|better)\b|\bfor\?*$",
     re.IGNORECASE,
 )
-ASKS: Final = re.compile(r"\W*(?:what|who|which|how|when|where|why|is|are|does|do|can|should)\b", re.IGNORECASE)
+_ASKING: Final = r"(?:what|who|which|how|when|where|why|is|are|does|do|can|should)"
+ASKS: Final = re.compile(rf"\W*{_ASKING}\b", re.IGNORECASE)
 _COMPARISON: Final = re.compile(
     r"\b(?:difference|differences|differ|differs|differentiate|compare[ds]?|comparison|versus|vs|better than)\b",
     re.IGNORECASE,
@@ -74,6 +75,9 @@ _FAILURE: Final = re.compile(
     r"^\S+\.\w+:\d+:",  # the place in a file that a compiler or a linter complains of
     re.IGNORECASE,
 )
+
+# A few words and, behind a colon, the file that they are said of: "unreadable file: /tmp/a.txt".
+_OF_FILE: Final = re.compile(r"^[^?:]*\w \w[^?:]*: ['\"]?(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^\s?]+['\"]?$")
 
 # "the use keyword", "the move operator"
 SPOKEN_CODE: Final = re.compile(
@@ -294,15 +298,44 @@ comparison compared differences advantages disadvantages pros cons timeline rule
 HEADING_WORDS: Final = frozenset(_HEADING_WORDS_LIST.split())
 
 
+_BEFORE_QUESTION: Final = (
+    rf"(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all| everyone)?(?:[,.!]+\s+|\s+(?={_ASKING}\b))"
+    r"|(?:please|kindly)[,:]?\s+|(?:quick )?question[:,]\s+"
+    r"|(?:(?:can|could|would|will) (?:you|some(?:one|body)|any(?:one|body)) (?:please |kindly )?"
+    r"(?:tell|show|explain to) me"
+    r"|tell me|i(?:['’]d| would)? (?:like|want|need) to (?:know|ask|find out|understand|learn)"
+    r"|i(?:['’]m| am) (?:wondering|trying to (?:find out|understand|figure out))|i (?:was )?wonder(?:ing)?"
+    rf"|(?:do you|does any(?:one|body)) know)(?:[,:]\s+|\s+(?={_ASKING}\b))"
+)
+_POLITE: Final = re.compile(rf"\W*(?:{_BEFORE_QUESTION})+(?=\S)", re.IGNORECASE)
+_THANKS: Final = re.compile(
+    r"(?:[,;.!?\s]+please|[,;.!?]+\s*(?:many )?(?:thanks?(?: you)?(?: (?:in advance|a lot|so much|very much))?|cheers)"
+    rf"|,? according to {_THIS_BOOK})+(?=\W*\Z)",
+    re.IGNORECASE,
+)
+_SHOUTED: Final = 4  # words of a question in capitals, at least; fewer may be a name
+
+
+def plain_question(question: str) -> str:
+    """A question on one line, without courtesy, capitals throughout and quotation marks, and with its question mark.
+
+    >>> plain_question("Hi, could you tell me  what is a lockfile? Thanks!"), plain_question("HOW DO I BAKE BREAD")
+    ('what is a lockfile?', 'how do i bake bread?')
+    """
+    text = " ".join(question.strip(' \t\n"“”„«»').split())
+    plain = _THANKS.sub("", _POLITE.sub("", text)) or text
+    if plain.isupper() and len(plain.split()) >= _SHOUTED and "_" not in plain:
+        plain = plain.lower()
+    return f"{plain.rstrip('?.! ')}?" if ASKS.match(plain) else re.sub(r"[?!]{2,}\Z", "", plain)
+
+
 def about_book(question: str) -> Literal["about", "contents", ""]:
     """Whether a question is about the book as a whole: what it is about, or what it contains.
 
     >>> about_book("What is this book about?"), about_book("table of contents"), about_book("What is a book?")
     ('about', 'contents', '')
     """
-    plain = " ".join(re.sub(r"[^\w\s'’]", " ", question.lower()).removeprefix("please ").split()).removesuffix(
-        " please"
-    )
+    plain = " ".join(re.sub(r"[^\w\s'’]", " ", plain_question(question).lower()).split())
     if _CONTENTS.fullmatch(plain):
         return "contents"
     return "about" if _ABOUT_BOOK.fullmatch(plain) else ""
@@ -327,7 +360,8 @@ def shape(question: str) -> QuestionShape:
     words = len(text.split())
     asks = bool(ASKS.match(text))
     reason = bool(_WHY.search(text))
-    message = not asks and "?" not in text and words >= MESSAGE and bool(_FAILURE.search(text))
+    fails = (words >= MESSAGE and _FAILURE.search(text)) or _OF_FILE.match(text)
+    message = not asks and "?" not in text and bool(fails)
     steps = bool(_STEPS.search(text)) and not message
     comparison = bool(_COMPARISON.search(text) or (not steps and _CHOICE.search(text)))
     definition = bool(_DEFINITION.match(text)) and not _NO_DEFINITION.search(text)

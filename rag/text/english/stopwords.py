@@ -68,9 +68,9 @@ VAGUE: Final = frozenset(_VAGUE_WORDS.split())
 
 # Facts that a passage can only give if it holds the word, or one that `SAYS_ALSO` lists for it.
 _FACT_WORDS: Final = """
-price prices salary salaries license licence licensing ceo founder founders founded invented inventor inventors
-budget revenue headquarters birthday married population sold sell insurance owner owned retired retire award awards
-favourite favorite carbon wavelength stock shares legal copyright patent patented
+price prices cost costs salary salaries license licence licensing ceo founder founders founded invented inventor
+inventors budget revenue headquarters birthday married population sold sell insurance owner owned retired retire award
+awards favourite favorite carbon wavelength stock shares legal copyright patent patented
 """
 FACTS: Final = frozenset(_FACT_WORDS.split())
 
@@ -92,7 +92,8 @@ set: change configure; configure: setting configuration set; option: setting par
 setting: option configuration variable; parameter: setting option; save: store; store: save; learn: teach train;
 teach: learn; people: human person; person: human people; human: person people; simulated: synthetic;
 synthetic: simulated; require: need requirement; requirement: require need; purpose: used for goal;
-install: installation setup; setup: install
+install: installation setup; setup: install;
+ctrl: control; control: ctrl
 """
 SAYS_ALSO: Final = {
     word.strip(): others.split() for word, _, others in (entry.partition(":") for entry in _ALSO.split(";"))

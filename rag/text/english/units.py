@@ -55,7 +55,8 @@ _RELATED: Final[dict[str, tuple[int | Fraction, str]]] = {  # basic units that a
     "watthour": (3600, "joule"), "bar": (100_000, "pascal"), "bps": (1, "bit/second"),
 }  # fmt: skip
 _OTHERS_MORE_OFTEN: Final = frozenset({"in", "us", "pa", "unit", "units", "ma", "mole", "st"})
-_BASE: Final = {"byte": 1024}  # of its prefixes
+_BASE: Final = {"byte": 1024}  # of its prefixes, since many texts write GB for GiB
+_BINARY: Final = {"kilo": "kibi", "mega": "mebi", "giga": "gibi", "tera": "tebi", "peta": "pebi"}
 _SIGNS: Final = str.maketrans({"μ": "µ", "\u2126": "Ω", "²": "2", "³": "3"})
 _POWERS: Final = {"2": "square ", "3": "cubic "}
 Size = tuple[Fraction, Fraction, str]
@@ -80,7 +81,11 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, Size]]:
             if (sign or "-") in before:
                 symbols |= {sign + symbol: name for symbol in written.split(",")}
     symbols |= {"KB": "kilobyte", "K": "kelvin", "d": "day"}
-    symbols |= {f"{sign}iB": f"{_PREFIXES[sign.replace('K', 'k')][0]}byte" for sign in "KkMGT"}
+    for sign in "KkMGTP":
+        prefix = _PREFIXES[sign.replace("K", "k")][0]
+        name = f"{_BINARY[prefix]}byte"
+        symbols[f"{sign}iB"], sizes[name] = name, sizes[f"{prefix}byte"]
+        words |= {name: name, f"{name}s": name}
     for entry in _UNITS.split(";"):
         definition, _, forms = entry.partition(":")
         name, _, size = (part.strip() for part in definition.partition("="))
@@ -117,6 +122,16 @@ def unit_of(form: str) -> str:
         return found
     length = unit_of(form[:-1]) if form[-1:] in _POWERS and form[:-1].isalpha() else ""
     return _POWERS[form[-1]] + length if size_of(length)[2] == "metre" else ""
+
+
+def differ_in_base(first: str, second: str) -> bool:
+    """Whether one of two units counts bytes in powers of 1024, and the other may count them in powers of 1000.
+
+    >>> differ_in_base("gigabyte", "gibibyte"), differ_in_base("byte", "gibibyte")
+    (True, False)
+    """
+    prefixes = {name.removesuffix("byte") for name in (first, second) if name.endswith("byte")}
+    return len(prefixes - _BINARY.keys()) == len(prefixes & _BINARY.keys()) == 1 and "" not in prefixes
 
 
 def named(words: Iterable[str]) -> frozenset[str]:

@@ -8,11 +8,17 @@ from typing import Final
 
 ABBREVIATION: Final = re.compile(
     r"(?:\b(?i:e\.?g|i\.?e|cf|vs|etc|approx|resp|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ch|dr|mr|mrs|ms|prof|st|jr|sr|inc|"
-    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
+    r"ltd|al|ca|ed|eds|dept|est|incl|min|max)|(?<![\w.^])[A-Z]|\b[A-Z](?:\.[A-Z])+)\.$"
 )
-# Abbreviations before the number of a part: "s. 12", "art. 5". A unit is none: "5 s. 12 people".
+# Abbreviations before the number of a part or a day: "s. 12", "art. 5", "Jan. 1". A unit is none: "5 s. 12 people".
 BEFORE_NUMBER: Final = re.compile(
-    r"(?<![\d.] )(?<!\w)(?:ss?|arts?|paras?|cl|regs?|sch|pts?|chs?|rr?|nn?|tab|§§?)\.$", re.IGNORECASE
+    r"(?<![\d.] )(?<!\w)(?:ss?|arts?|paras?|cl|regs?|sch|pts?|chs?|rr?|nn?|tab|§§?|"
+    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+# The beginning of a caption, up to the full stop behind its number: "Figure 9.40. A hive".
+CAPTION_NUMBER: Final = re.compile(
+    r"[\s*_]*(?:figure|fig\.|table|equation|example|listing|procedure)\s\d{1,3}(?:[.-]\d{1,3}){0,3}", re.IGNORECASE
 )
 # Abbreviations that may also be the last word of a sentence; a capital letter after them tells.
 MAY_END_SENTENCE: Final = re.compile(r"\b(?:etc|al|no|min|max|ed|inc|ltd|jr|sr)\.$", re.IGNORECASE)
@@ -70,9 +76,18 @@ CUES: Final = frozenset(_CUE_WORDS.split())
 
 # After these words a cue denies nothing: "not only", "no more than".
 DENYING_NOTHING: Final = {
-    "not": frozenset({"only", "just", "merely", "simply", "solely"}),
+    "not": frozenset({"only", "just", "merely", "simply", "solely", "forget"}),
     "no": frozenset({"more", "less", "fewer", "matter", "doubt", ".", "one"}),
 }
+
+# Behind these words a cue leaves open whether something is so: "with or without".
+EITHER: Final = {"without": (["with", "or"],), "not": (["whether", "or"],)}
+
+CONDITIONS: Final = frozenset({"if", "when", "where", "unless", "whenever"})  # before a clause
+# What tells of a condition that it is not fulfilled: "by default", "if you leave it out".
+DEFAULTS: Final = frozenset(
+    {"default", "defaults", "otherwise", "omit", "omitted", "leave", "left", "optional", "missing"}
+)
 
 # Words that deny without a "not".
 _IMPLYING_WORDS: Final = """
