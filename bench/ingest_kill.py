@@ -21,7 +21,7 @@ from typing import Any, Final
 from rag.book import IndexEntry
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.ingest.report import IngestProgress
 from tests.fork_server import fork_server
 from tests.ingesting import ingest
@@ -73,7 +73,7 @@ def write_pages(folder: Path, *, seed: int, count: int = PAGES, sections: int = 
 
 async def read_in(home: Path, source: Path, *, pause: float = 0.0, tell: bool = False) -> int:
     """Ingest the pages; returns how many texts were embedded. With `tell`, print each step as it begins."""
-    index, embedder, steps = open_index(home=home, collection="book"), HashedVectors(pause), set[str]()
+    index, embedder, steps = build_index(home=home, collection="book"), HashedVectors(pause), set[str]()
 
     def watch(progress: IngestProgress) -> None:
         if tell and progress.step not in steps:
@@ -90,7 +90,7 @@ async def read_in(home: Path, source: Path, *, pause: float = 0.0, tell: bool = 
 
 async def points(home: Path) -> set[IndexEntry]:
     """The points of the book."""
-    index = open_index(home=home, collection="book")
+    index = build_index(home=home, collection="book")
     try:
         return set(await index.entries())
     finally:

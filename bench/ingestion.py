@@ -22,7 +22,7 @@ from bench.ingest_kill import HashedVectors, write_pages
 from bench.table import Row
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.ingest.book_sources import SourceMemory
 from rag.ingest.report import IngestProgress, IngestReport
 from rag.ports import Embedder
@@ -41,7 +41,7 @@ def told(progress: IngestProgress) -> None:
 
 
 async def read_in(home: Path, source: Path, embedder: Embedder, *, tell: bool = False) -> IngestReport:
-    index, vectors = open_index(home=home, collection="book"), SqliteVectorCache(home / "vectors.sqlite")
+    index, vectors = build_index(home=home, collection="book"), SqliteVectorCache(home / "vectors.sqlite")
     memory = SourceMemory(home / "sources")
     try:
         return await ingest(

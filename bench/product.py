@@ -10,7 +10,7 @@ from typing import Final
 
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.search.retriever import HybridRetriever
 from tests.ingesting import ingest
 
@@ -20,7 +20,7 @@ BOOKS: Final = {"physical-ai": "physical-ai/docs", "rust": "rust/src", "react-na
 async def open_book(source: Path, home: Path, collection: str) -> HybridRetriever:
     """The retriever over a folder of pages, which is first ingested into the index in `home` as far as needed."""
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
-    index = open_index(home=home, collection=collection)
+    index = build_index(home=home, collection=collection)
     await ingest(
         [source], index=index, embedder=embedder, sparse=sparse, vectors=SqliteVectorCache(home / "vectors.sqlite")
     )

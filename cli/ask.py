@@ -55,7 +55,7 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
     `Agent.stream` and IDLE check the question again, for programs that call the agent or run the graph.
     """
     profile = profile_of(settings, options.profile)
-    knobs = {
+    overrides = {
         "top_k": number(options.top_k, "-k", 1, 20, whole=True),
         "score_threshold": number(options.threshold, "--threshold", 0, 1, whole=False),
         "filter": options.filter,
@@ -68,11 +68,11 @@ def _check_and_ask(options: argparse.Namespace, settings: Settings) -> Response:
     if options.thread is not None:
         check_thread_id(options.thread)
     preload(*(DRAWING if sys.stdout.isatty() and not options.json else ()))
-    return asyncio.run(_open_and_ask(options, settings, question, knobs))
+    return asyncio.run(_open_and_ask(options, settings, question, overrides))
 
 
 async def _open_and_ask(
-    options: argparse.Namespace, settings: Settings, question: str, knobs: dict[str, float | str | None]
+    options: argparse.Namespace, settings: Settings, question: str, overrides: dict[str, float | str | None]
 ) -> Response:
     """Ask an agent that is opened for this question. Raises `RetrievalError` if its book does not exist."""
     async with opened(options, settings) as agent:
@@ -84,7 +84,7 @@ async def _open_and_ask(
         await require_book(index, owner_of(index.collection, parts.profile))
         if parts.quotes and parts.profile.model.api_key_env:
             say(f"{parts.key_variable} is not set, so the answer quotes the book's own sentences.")
-        context = Context.model_validate(knobs)
+        context = Context.model_validate(overrides)
         if options.json or not sys.stdout.isatty():
             return await _read_response(agent, question, options.thread, context)
         with closing(TurnView(stream=not options.no_stream, hints=False)) as view:

@@ -1,4 +1,4 @@
-"""What Tab completes in the chat: commands and what they take, and the name of a file behind `@`."""
+"""What Tab completes in the chat: commands and what they take, and the name of a file after `@`."""
 
 from __future__ import annotations
 

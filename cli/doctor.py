@@ -15,7 +15,7 @@ from cli.doctor_checks import CheckResult, check_book, check_model, proposal
 from cli.terminal import clipped, print_json, printable
 from rag.errors import AskbookError, UsageError
 from rag.profiles.effective_values import EffectiveValue, effective
-from rag.profiles.profile import profile_of
+from rag.profiles.profile import Profile, profile_of
 from rag.settings import Settings
 from rag.text.counting import counted
 
@@ -120,10 +120,22 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> CheckResu
 
     profile = profile_of(settings, options.profile).in_environment(settings)
     check_system(system_prompt(profile), profile.name, profile.budget)
-    retrieval = profile.retrieval
+    retrieval = _used(profile, settings).retrieval
     name = f"{profile.name} ({profile.display_name})" if profile.display_name else profile.name
     detail = f"{name}: {counted(retrieval.top_k, 'passage')} of score {retrieval.score_threshold:g} or more"
     return CheckResult(detail, built=profile)
+
+
+def _used(profile: Profile, settings: Settings) -> Profile:
+    """The profile as a turn uses it, with a model or without one."""
+    from rag.model.endpoint import endpoint_of
+    from rag.services import without_model
+
+    try:
+        has_model = endpoint_of(profile, settings).key is not None
+    except UsageError:  # only the address of a model can be wrong, and the check "model" reports it
+        has_model = True
+    return profile if has_model else without_model(profile, settings)
 
 
 async def _offer(settings: Settings) -> CheckResult:
@@ -176,7 +188,7 @@ async def _embedding(settings: Settings, profile: Any, collection: str | Askbook
 
 async def _rerank(settings: Settings) -> CheckResult:
     from rag.books.book_settings import place_of
-    from rag.search.rerank import build_reranker
+    from rag.search.reranker import build_reranker
 
     reranker = build_reranker(settings)
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])

@@ -29,7 +29,9 @@ from rag.system.process import install_command, program
 from rag.text.counting import counted
 
 if TYPE_CHECKING:
+    from rag.ingest.book_sources import IngestOptions
     from rag.ingest.report import IngestProgress
+    from rag.ports import ChunkIndex, Embedder
 
 _ADVICE: Final = (
     "The packaged embedding model knows English; ASKBOOK_EMBEDDING_MODEL=multilingual-e5-small "
@@ -80,26 +82,42 @@ class _Done(NamedTuple):
     seconds: float
 
 
-async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
-    from rag.books.book_ingestion import begin_ingestion
-    from rag.books.book_settings import is_local
-    from rag.embedding.known_models import PACKAGED
-    from rag.embedding.local import Bm25Encoder
+def _wanted(options: argparse.Namespace) -> IngestOptions:
+    """The options of the ingestion. Raises `UsageError` for an empty pattern."""
     from rag.ingest.book_sources import IngestOptions
-    from rag.ingest.chunk_vectors import estimated_seconds
     from rag.ingest.patterns import Selection
-    from rag.ingest.report import STEPS, nothing_read
 
     if "" in [*options.include, *options.exclude]:
         problem = "A pattern of --include or --exclude is empty."
         raise UsageError(problem, code="pattern", hint='Give one such as --include "docs/**".')
-    wanted = IngestOptions(
+    return IngestOptions(
         base_url=options.base_url,
         generator=options.generator,
         selection=Selection(tuple(options.include), tuple(options.exclude)),
         rebuild=options.rebuild,
         dry_run=options.dry_run,
     )
+
+
+async def _invitation(index: ChunkIndex, embedder: Embedder) -> tuple[str, str]:
+    """A question that the book answers, and the language that the user is told of."""
+    from rag.embedding.known_models import PACKAGED
+    from rag.embedding.local import Bm25Encoder
+
+    question, language = FALLBACK, ""
+    with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
+        question = await suggested(index, embedder, Bm25Encoder())
+        language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
+    return question, language
+
+
+async def _run(options: argparse.Namespace, settings: Settings, profile: Profile, watch: Any) -> _Done:
+    from rag.books.book_ingestion import begin_ingestion
+    from rag.books.book_settings import is_local
+    from rag.ingest.chunk_vectors import estimated_seconds
+    from rag.ingest.report import STEPS, nothing_read
+
+    wanted = _wanted(options)
     ingestion = begin_ingestion(settings, profile, options.sources, wanted, collection=options.collection, watch=watch)
     index, embedder = ingestion.index, ingestion.embedder
     try:
@@ -113,9 +131,7 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
         question, language = FALLBACK, ""
         # A hosted model would bill the search that tries the suggestion.
         if report.chunks.total and is_local(embedder) and not (options.dry_run or options.json):
-            with suppress(AskbookError):  # the book is ingested; a suggestion is only a courtesy
-                question = await suggested(index, embedder, Bm25Encoder())
-                language = await foreign_language(index) if embedder.model_id == PACKAGED else ""
+            question, language = await _invitation(index, embedder)
         return _Done(report, question, language, seconds)
     except SourceFailedError as error:
         if not options.json:

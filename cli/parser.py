@@ -106,7 +106,7 @@ def _built(name: str) -> argparse.ArgumentParser:
     ask.add_argument(
         "--thread", metavar="ID", default=_NO_DEFAULT, help="the conversation to continue, or the id of a new one"
     )
-    _retrieval(ask)
+    _retrieval(ask, default="the profile's, or 12 without a model")
     ask.add_argument("--threshold", metavar="X", help="minimum score of a passage, 0 to 1 (default: the profile's)")
     _no_stream(ask)
     _common(ask)
@@ -125,7 +125,30 @@ def _built(name: str) -> argparse.ArgumentParser:
 
 
 def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
-    """The commands on stored books and conversations, and `doctor`."""
+    """The commands on stored books and conversations, and those that serve and check them."""
+    _add_ingest(commands)
+    passages = _command(commands, "passages", "print stored passages in full")
+    passages.add_argument(
+        "ids", metavar="CHUNK_ID", type=_name, nargs="+", help="ids from search results and citations"
+    )
+    _common(passages)
+    _add_actions(commands, "books", "list, show, rename or delete the books in the index", _BOOKS)
+    _add_actions(commands, "threads", "list, show, export, delete or prune stored conversations", _THREADS)
+    verify = _command(commands, "verify", "check a stored conversation against the current book")
+    verify.add_argument("id", metavar="ID", help="the conversation")
+    _common(verify, _CITED)
+    _add_eval(commands)
+    trust = _command(commands, "trust", "let a profile or .env that you have read use your keys")
+    trust.add_argument("files", metavar="FILE", type=_name, nargs="+", help="the profile or .env, which you have read")
+    trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
+    _add_servers(commands)
+    doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
+    _profile(doctor)
+    _common(doctor)
+
+
+def _add_ingest(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The command `ingest`."""
     ingest = _command(commands, "ingest", "read a book into the index")
     ingest.add_argument(
         "sources", metavar="SOURCE", nargs="+", help="a folder, a file, or the address of a site or a git repository"
@@ -146,20 +169,10 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     ingest.add_argument("--dry-run", action="store_true", help="report what would be done without doing it")
     _profile(ingest)
     _common(ingest, _FILLED)
-    passages = _command(commands, "passages", "print stored passages in full")
-    passages.add_argument(
-        "ids", metavar="CHUNK_ID", type=_name, nargs="+", help="ids from search results and citations"
-    )
-    _common(passages)
-    _add_actions(commands, "books", "list, show, rename or delete the books in the index", _BOOKS)
-    _add_actions(commands, "threads", "list, show, export, delete or prune stored conversations", _THREADS)
-    verify = _command(commands, "verify", "check a stored conversation against the current book")
-    verify.add_argument("id", metavar="ID", help="the conversation")
-    _common(verify, _CITED)
-    _add_eval(commands)
-    trust = _command(commands, "trust", "let a profile or .env that you have read use your keys")
-    trust.add_argument("files", metavar="FILE", type=_name, nargs="+", help="the profile or .env, which you have read")
-    trust.add_argument("--revoke", action="store_true", help="trust the file no longer")
+
+
+def _add_servers(commands: argparse._SubParsersAction[_Parser]) -> None:
+    """The commands `serve` and `mcp`."""
     serve = _command(commands, "serve", "answer over HTTP: a web page, an endpoint, conversations")
     serve.add_argument("--host", metavar="H", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     serve.add_argument(
@@ -170,9 +183,6 @@ def _add_storage_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     mcp = _command(commands, "mcp", "offer the book to an assistant, as an MCP server")
     _profile(mcp)
     _collection(mcp)
-    doctor = _command(commands, "doctor", "check the configuration and suggest fixes")
-    _profile(doctor)
-    _common(doctor)
 
 
 def _add_eval(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -242,8 +252,8 @@ def _no_stream(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-stream", action="store_true", default=_NO_DEFAULT, help=text)
 
 
-def _retrieval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-k", dest="top_k", metavar="N", help="number of passages, 1 to 20 (default: the profile's)")
+def _retrieval(parser: argparse.ArgumentParser, default: str = "the profile's") -> None:
+    parser.add_argument("-k", dest="top_k", metavar="N", help=f"number of passages, 1 to 20 (default: {default})")
     _filter(parser)
 
 

@@ -87,12 +87,12 @@ def _hint(width: int) -> str:
 
 
 def completes_at_once(text: str) -> bool:
-    """Whether completions are shown without Tab: for a command, and for the name of a file behind `@`."""
+    """Whether completions are shown without Tab: for a command, and for the name of a file after `@`."""
     return text.startswith("/") or text.rpartition(" ")[2].startswith("@")
 
 
 def _keys() -> KeyBindings:
-    """Enter sends, also out of Ctrl-R; Alt-Enter, or Enter behind a backslash, begins a new line."""
+    """Enter sends, also out of Ctrl-R; Alt-Enter, or Enter after a backslash, begins a new line."""
     from prompt_toolkit import search
     from prompt_toolkit.filters import is_searching
     from prompt_toolkit.key_binding import KeyBindings

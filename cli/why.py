@@ -190,7 +190,7 @@ def checked_line(grounding: Grounding) -> str:
 def judged_line(judge: JudgeTotals) -> str:
     """For example "gpt-4o: 2 calls, 5 sentences, 4 confirmed, 1 rejected, 812 ms"."""
     if not judge.calls:
-        return f"{judge.model}: no call, since nothing was doubtful"
+        return f"{judge.model}: no call, since no sentence had to be judged"
     counts = f"{counted(judge.calls, 'call')}, {counted(judge.sentences, 'sentence')}"
     found = f"{judge.confirmed} confirmed, {judge.removed} rejected"
     return f"{judge.model}: {counts}, {found}, {judge.milliseconds:.0f} ms"

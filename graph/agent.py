@@ -306,7 +306,7 @@ async def open_agent(
 
     `profile` defaults to the settings' profile; `collection` names the book; `retries` sets how failed steps are
     retried. `model` to `qdrant_client` are LangChain's and LangGraph's own objects in place of ours; the caller closes
-    them. `judge` decides about doubtful sentences in place of a language model. Raises `UsageError` for a wrong
+    them. `judge` judges the sentences of the answers in place of a language model. Raises `UsageError` for a wrong
     configuration and `MemoryFailureError` when the memory cannot be opened.
     """
     if not isinstance(settings, Settings):

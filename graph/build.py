@@ -31,7 +31,7 @@ from nodes.tools import tools
 from nodes.turn import DEFAULT_RETRIES, RetrySettings, checked_metadata
 from rag.conversation.turns import check_thread_id
 from rag.errors import AskbookError, UsageError
-from rag.ports import Services
+from rag.ports import PartsOf, Services
 from state import AgentState, Context, InputState
 
 # Recursion limit of a run. The longest run has 4 + 2 * 10 + 1 + 2 = 27 steps: IDLE, rewrite, RETRIEVING and GENERATING,
@@ -39,9 +39,8 @@ from state import AgentState, Context, InputState
 RECURSION_LIMIT: Final = 40
 SEARCH_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(seconds=60))
 REWRITE_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(seconds=REWRITE_SECONDS))
-# The idle timeout resets with every token, however long the answer. The model client's own timeout is 60 seconds by
-# default, which is shorter.
-ANSWER_TIMEOUT: Final = TimeoutPolicy(idle_timeout=timedelta(seconds=120), run_timeout=timedelta(minutes=10))
+# `nodes.model_call` limits how long a model may send nothing, since each profile has a limit of its own.
+ANSWER_TIMEOUT: Final = TimeoutPolicy(run_timeout=timedelta(minutes=10))
 _ASYNC_ONLY: Final = 'The graph is asynchronous: use the method with the prefix "a", such as ainvoke.'
 
 LockOfThread = Callable[[str], AbstractAsyncContextManager[None]]
@@ -52,18 +51,26 @@ def build_graph(
 ) -> AgentGraphBuilder:
     """A fresh, uncompiled graph over the given services; `retries` sets when and how often failed steps are retried.
 
-    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer.
-
-    A builder with node defaults can be compiled only once, so each caller gets a new one. `destinations` changes only
-    the drawing: it adds the edges that error handlers take.
+    `context_schema` may be a subclass of `Context`, such as one whose schema lists the profiles on offer. A builder
+    with node defaults can be compiled only once, so each caller gets a new one.
     """
     if not callable(getattr(services, "parts", None)):
         raise UsageError("services must be those of open_services.", code="given")
-    # Each function is a `partial`, `error` too: LangGraph inspects plain functions for input schemas and subgraphs at
-    # each compilation, which takes half of its time. Ours have neither.
-    parts_of, retry, failed = services.parts, retry_policies(retries), {"ERROR": "failed"}
-    searching: Any = {"retry_policy": retry, "timeout": SEARCH_TIMEOUT, "destinations": failed}
     graph = AgentGraphBuilder(AgentState, context_schema=context_schema, input_schema=InputState)
+    _add_nodes(graph, services.parts, retries)
+    _add_edges(graph)
+    return graph
+
+
+def _add_nodes(graph: AgentGraphBuilder, parts_of: PartsOf, retries: RetrySettings) -> None:
+    """The nodes with their retries, timeouts and error handlers.
+
+    Each function is a `partial`, `error` too: LangGraph inspects plain functions for input schemas and subgraphs at
+    each compilation, which takes half of its time. Ours have neither. `destinations` changes only the drawing: it adds
+    the edges that error handlers take.
+    """
+    retry, failed = retry_policies(retries), {"ERROR": "failed"}
+    searching: Any = {"retry_policy": retry, "timeout": SEARCH_TIMEOUT, "destinations": failed}
     graph.set_node_defaults(error_handler=partial(route_to_error))
     graph.add_node("IDLE", partial(idle, parts_of=parts_of), destinations=failed)
     graph.add_node(  # no retries: the search works without a rewrite, and the call that answers reports a broken model
@@ -80,6 +87,9 @@ def build_graph(
     )
     graph.add_node("tools", partial(tools, parts_of=parts_of, retries=retries), **searching)
     graph.add_node("ERROR", partial(error))
+
+
+def _add_edges(graph: AgentGraphBuilder) -> None:
     graph.add_edge(START, "IDLE")
     graph.add_conditional_edges("IDLE", Router(after_idle), ["rewrite", "RETRIEVING", "GENERATING", END])
     graph.add_edge("rewrite", "RETRIEVING")
@@ -87,7 +97,6 @@ def build_graph(
     graph.add_conditional_edges("GENERATING", Router(after_generate), ["tools", "IDLE"])
     graph.add_edge("tools", "GENERATING")
     graph.add_edge("ERROR", "IDLE")
-    return graph
 
 
 class Router(Runnable[AgentState, str]):

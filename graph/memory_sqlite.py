@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.private_apis import end_batches
-from graph.sqlite_file import FileLocks, SharedJobs, check_beginning, check_owner, make_private, open_connections
+from graph.sqlite_file import FileLocks, SharedJobs, check_beginning, check_owner, connect, make_private
 from graph.storage import RESTS, PruningSaver, SealedStore, Serializers, border, outdated
 from nodes.archive import namespace_of
 from rag.errors import MemoryFailureError
@@ -32,7 +32,7 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
         check_beginning(path)
         make_private(path)
     async with AsyncExitStack() as stack:
-        connections = await open_connections(path, stack)
+        connections = await connect(path, stack)
         with border(str(path)):
             await check_owner(connections[0], path)
             saver = SqliteSaver(connections[0], serde=serde.steps)

@@ -41,7 +41,7 @@ _BEGINNING: Final = b"SQLite format 3\x00"
 T = TypeVar("T")
 
 
-async def open_connections(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
+async def connect(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
     """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
 
     An exclusive connection keeps the index of the journal in memory, others in a file, for which a full disk has no

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, messages_from_dict, messages_to_dict
 from langgraph.runtime import Runtime
@@ -33,13 +33,6 @@ _AT_ONCE: Final = 200  # items of one request; SQLite limits the parameters of a
 _MOST: Final = 64  # blocks read for one prompt, also where very short turns leave room for more
 
 
-class ArchiveSplit(NamedTuple):
-    """The blocks of messages to archive, oldest first, and the messages that stay in the state."""
-
-    to_archive: list[list[AnyMessage]]
-    staying: list[AnyMessage]
-
-
 def namespace_of(thread_id: str) -> tuple[str, ...]:
     """The store's namespace for the turns of a conversation. Full stops are escaped: they separate namespace parts."""
     return (*NAMESPACE, str(thread_id).replace("%", "%25").replace(".", "%2E"))
@@ -54,7 +47,7 @@ async def archive_old_turns(state: AgentState, runtime: Runtime[Context], update
     info, store = runtime.execution_info, runtime.store
     if store is None or info is None or info.thread_id is None:
         return update
-    to_archive, _ = cut(_after(state.get("messages", []), update.get("messages", [])))
+    to_archive = blocks_to_archive(_after(state.get("messages", []), update.get("messages", [])))
     if not to_archive:
         return update
     past = state.get("past") or EMPTY_ARCHIVE
@@ -94,8 +87,10 @@ async def older_turns(
     return [turn for block in reversed(found) for turn in block]
 
 
-def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK) -> ArchiveSplit:
-    """Split the messages into blocks of `block` turns for the archive and the rest, which stays.
+def blocks_to_archive(
+    messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK
+) -> list[list[AnyMessage]]:
+    """The oldest messages in blocks of `block` turns, oldest first; the others stay in the state.
 
     At least the newest `window` finished turns stay, with any unanswered question after them. A turn ends with a
     recorded answer and includes all messages since the one before, such as an interrupted question, so no message gets
@@ -105,7 +100,7 @@ def cut(messages: Sequence[AnyMessage], window: int = WINDOW, block: int = BLOCK
     ends = [position + 1 for position, message in enumerate(messages) if is_recorded(message)]
     blocks = max(0, len(ends) - window) // block
     borders = [0, *(ends[number * block - 1] for number in range(1, blocks + 1))]
-    return ArchiveSplit([list(messages[begin:end]) for begin, end in pairwise(borders)], list(messages[borders[-1] :]))
+    return [list(messages[begin:end]) for begin, end in pairwise(borders)]
 
 
 def with_blocks(past: ArchiveSummary, to_archive: Sequence[Sequence[BaseMessage]]) -> ArchiveSummary:

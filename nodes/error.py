@@ -161,14 +161,14 @@ def _unopened(state: AgentState, runtime: Runtime[Context]) -> Turn:
     last = last_message(state)
     asked = last if isinstance(last, HumanMessage) else None
     metadata: Mapping[str, Any] = {}
-    with suppress(UsageError):  # they may be what was refused
+    with suppress(UsageError):  # they may be what was rejected
         metadata = checked_metadata(state.get("metadata"))
     return Turn(
         request_id=(asked.id if asked else None) or new_id(),
         question=asked.text if asked else "",
         metadata=metadata,
         number=next_number(state.get("messages", []), state.get("turn_number")),
-        refused=True,
+        rejected=True,
         began=time.time(),
         profile=getattr(runtime.context, "profile", None) or "default",  # the context may be of any kind
         model="",
@@ -189,7 +189,7 @@ def end_with_error(state: AgentState, failure: AskbookError) -> Update:
     asked = last_message(state)
     if not isinstance(asked, HumanMessage):
         return update
-    if turn.get("refused"):
+    if turn.get("rejected"):
         return update | {"messages": [RemoveMessage(id=asked.id or "")]}
     asked_at = iso_time(float(turn["began"])) if isinstance(turn.get("began"), int | float) else response.created_at
     record = response_metadata(response, asked.text, asked_at, _of(turn, "collection", str, ""))

@@ -60,7 +60,7 @@ class _StreamedAnswer:
             self._ask(self.judge)
 
     def _ask(self, judge: AnswerJudge) -> None:
-        """Send the doubtful sentences to the judge, and write a `checking` event with their number."""
+        """Send the judge the sentences that wait for it, and write a `checking` event with their number."""
         claims = self.writer.take_doubtful()
         if claims:
             self.emit({"type": "checking", "sentences": len(claims)})
@@ -107,12 +107,12 @@ async def generate(
 
 
 class _Reply(NamedTuple):
-    """What came with the text of an answer. `searches` is the model's message if it asks for searches."""
+    """What came with the text of an answer. `search_request` is the model's message if it asks for searches."""
 
     tokens: Tokens = Tokens()
     llm_calls: int = 0
     cut: bool = False
-    searches: AIMessage | None = None
+    search_request: AIMessage | None = None
 
 
 async def _answer(
@@ -128,17 +128,17 @@ async def _answer(
             reply = await _quote(parts.quoter, turn["question"], fitted, answer)
         else:
             reply = await _ask_model(parts, state, turn, fitted, answer, spent=spent_before(runtime))
-        another = reply.searches if _may_search(parts, state) else None
-        draft = Draft() if another else await _finish(parts, answer, reply, turn["began"])
+        search_request = reply.search_request if _may_search(parts, state) else None
+        draft = Draft() if search_request else await _finish(parts, answer, reply, turn["began"])
     finally:
         if judge:  # stop its calls also if the answer failed, was cancelled or is replaced by a search
             judge.cancel()
     tokens = _tokens_before(state) + reply.tokens
     draft["tokens_used"] = (tokens + judge.tokens if judge else tokens).model_dump()
     calls = state.get("llm_calls", 0) + reply.llm_calls + (judge.llm_calls if judge else 0)
-    if another:
+    if search_request:
         answer.retract()
-        return _another_search(state, another) | {"llm_calls": calls, "draft": draft}
+        return _another_search(state, search_request) | {"llm_calls": calls, "draft": draft}
     return {
         "phase": "IDLE",
         "turn": with_notice(turn, CUT_OFF) if reply.cut else turn,
@@ -163,8 +163,8 @@ async def _ask_model(
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange_of(state))
     call = ModelRequest(prompt, fitted.answer_tokens, _may_search(parts, state), turn["model"])
     message = await call_model(parts, call, answer, spent=spent)
-    searches = message if message.tool_calls or message.invalid_tool_calls else None
-    return _Reply(tokens_used(prompt, message), 1, was_truncated(message), searches)
+    search_request = message if message.tool_calls or message.invalid_tool_calls else None
+    return _Reply(tokens_used(prompt, message), 1, was_truncated(message), search_request)
 
 
 def _may_search(parts: Parts, state: AgentState) -> bool:
@@ -241,10 +241,10 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
+async def _finish(parts: Parts, answer: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
     """The draft of the finished answer; a fallback if the model refused, made small talk, or nothing can be shown."""
-    writer = call.writer
-    await call.close(cut=reply.cut)
+    writer = answer.writer
+    await answer.close(cut=reply.cut)
     if writer.refused:
         draft = _fixed(parts, writer.refused, writer.shown.content)
     else:
@@ -252,11 +252,11 @@ async def _finish(parts: Parts, call: _StreamedAnswer, reply: _Reply, began: flo
         draft = Draft(
             status="success", content=writer.shown.content, plain_content=writer.shown.plain, citations=citations
         )
-    writer.grounding.judge = call.judge.opinion if call.judge else None
+    writer.grounding.judge = answer.judge.opinion if answer.judge else None
     draft["grounding"] = writer.grounding.model_dump()
-    draft["notices"] = [*writer.notices, *(call.judge.notices if call.judge else [])]
-    first = round((call.first_shown - began) * 1000, 1) if call.first_shown else None
-    draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - call.began) * 1000, 1)}
+    draft["notices"] = [*writer.notices, *(answer.judge.notices if answer.judge else [])]
+    first = round((answer.first_shown - began) * 1000, 1) if answer.first_shown else None
+    draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - answer.began) * 1000, 1)}
     return draft
 
 

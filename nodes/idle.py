@@ -40,13 +40,13 @@ async def idle(state: AgentState, runtime: Runtime[Context], *, parts_of: PartsO
     turn, draft = state.get("turn"), state.get("draft")
     if turn is None or draft is None or has_new_question(state):
         # In a thread: it may read a profile's file or build the services.
-        return await asyncio.to_thread(open_turn, state, runtime, parts_of)
+        return await asyncio.to_thread(begin_turn, state, runtime, parts_of)
     response = make_response(state, turn, draft, runtime)
     emit_phase(runtime, "IDLE", response.processing_state)
     return await archive_old_turns(state, runtime, close_turn(state, turn, response))
 
 
-def open_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
+def begin_turn(state: AgentState, runtime: Runtime[Context], parts_of: PartsOf) -> Update:
     """Check the question, reset the state of the turn, and choose what follows. Raises `AskbookError`."""
     parts = parts_of_run(runtime, parts_of)
     profile = parts.profile
@@ -142,7 +142,7 @@ def close_turn(state: AgentState, turn: Turn, response: Response) -> Update:
     message: BaseMessage | None
     update = EMPTY_TURN | {"turn": None, "metadata": None, "turn_number": turn["number"]}
     update |= {"phase": "IDLE", "response": response.model_dump(mode="json"), "contexts": state.get("passages") or []}
-    if turn.get("refused"):
+    if turn.get("rejected"):
         last = last_message(state)
         message = RemoveMessage(id=turn["request_id"]) if last is not None and last.id == turn["request_id"] else None
         update["turn_number"] = turn["number"] - 1

@@ -1,4 +1,4 @@
-"""The LLM judge: decides the sentences of an answer that the word-based check leaves in doubt.
+"""The judge of the sentences of an answer that are neither quotations nor contradicted.
 
 It judges several sentences a call while the answer goes on streaming. Each call has its own retry and time limit,
 inside the node that writes the answer.

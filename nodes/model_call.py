@@ -26,6 +26,7 @@ from rag.prompt.tool import tool_schema
 from rag.types import Tokens
 
 _NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
+_SILENCE: Final = 120.0  # seconds in which any model must send something, unless its profile allows more
 _ANOTHER: Final = "If it keeps happening, set another model."
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
@@ -129,43 +130,68 @@ async def _stream(
 ) -> AIMessageChunk:
     # Only checked sentences may reach the user. "nostream" keeps LangGraph from streaming the raw tokens.
     config = RunnableConfig(tags=["nostream"])
-    chunks: list[AIMessageChunk] = []
-    usage: UsageMetadata | None = None
-    finish: Finish | None = None
+    answer = _ReceivedChunks()
+    silence = max(_SILENCE, parts.profile.model.timeout_seconds)
+    clock = asyncio.get_running_loop().time
     try:
-        async for received in _speaker(parts, options).astream(list(prompt), config):
-            chunk = as_chunk(received)
-            chunks.append(chunk)
-            meter.count(chunk)
-            # Some OpenAI-compatible endpoints send running totals: the last one counts. Other providers' clients send
-            # increments.
-            usage = chunk.usage_metadata or usage
-            if finish != "content_filter":  # a refusal ends as other answers do; merged chunks would say "stopstop"
-                finish = "content_filter" if refuses(chunk) else finish_of(chunk.response_metadata) or finish
-            await reader.feed(chunk.text)
-            # Let the event loop run: a fast stream must not block timeouts and other conversations.
-            await asyncio.sleep(0)
+        async with asyncio.timeout(silence) as timeout:  # a model of the caller may have no timeout of its own
+            async for received in _speaker(parts, options).astream(list(prompt), config):
+                timeout.reschedule(clock() + silence)
+                chunk = as_chunk(received)
+                answer.add(chunk)
+                meter.count(chunk)
+                await reader.feed(chunk.text)
+                # Let the event loop run: a fast stream must not block timeouts and other conversations.
+                await asyncio.sleep(0)
     except Exception as failure:
-        for chunk in chunks:  # LangChain has kept them too, and would read all arguments once more, in quadratic time
-            chunk.tool_call_chunks = []
+        answer.drop_calls()
         if (
-            parts.has_caller_model and not chunks and str(failure) == _NO_CHUNKS
+            parts.has_caller_model and not answer.chunks and str(failure) == _NO_CHUNKS
         ):  # an endpoint of ours may have sent a page instead
             raise empty_answer() from None
-        if not chunks or model_error(failure).code != "unreachable":
+        if not answer.chunks or model_error(failure).code != "unreachable":
             raise
         raise _broken_off() from None
-    if not chunks:
-        raise empty_answer()
-    whole = add_ai_message_chunks(*chunks)  # all at once: one by one takes quadratic time
-    if not parts.has_caller_model:
-        whole.usage_metadata = usage
-    if finish is None and not names_its_finish(whole.response_metadata, parts.model):
-        finish = "stop"
-    _check_finished(whole, finish)
-    whole.response_metadata["finish_reason"] = finish
-    clean_calls(whole)
-    return whole
+    return answer.joined(parts)
+
+
+class _ReceivedChunks:
+    """The chunks of one answer, with the count of its tokens and the reason why it ended."""
+
+    def __init__(self) -> None:
+        self.chunks: list[AIMessageChunk] = []
+        self._usage: UsageMetadata | None = None
+        self._finish: Finish | None = None
+
+    def add(self, chunk: AIMessageChunk) -> None:
+        self.chunks.append(chunk)
+        # Some OpenAI-compatible endpoints send running totals: the last one counts. Other providers' clients send
+        # increments.
+        self._usage = chunk.usage_metadata or self._usage
+        if self._finish != "content_filter":  # a refusal ends as other answers do; merged chunks would say "stopstop"
+            self._finish = "content_filter" if refuses(chunk) else finish_of(chunk.response_metadata) or self._finish
+
+    def drop_calls(self) -> None:
+        """Drop the tool calls of a failed answer. LangChain has kept the chunks too, and would read all arguments once
+        more, in quadratic time.
+        """
+        for chunk in self.chunks:
+            chunk.tool_call_chunks = []
+
+    def joined(self, parts: Parts) -> AIMessageChunk:
+        """The finished answer as one message. Raises `AskbookError` if it is empty, broke off or was stopped."""
+        if not self.chunks:
+            raise empty_answer()
+        whole = add_ai_message_chunks(*self.chunks)  # all at once: one by one takes quadratic time
+        if not parts.has_caller_model:
+            whole.usage_metadata = self._usage
+        finish = self._finish
+        if finish is None and not names_its_finish(whole.response_metadata, parts.model):
+            finish = "stop"
+        _check_finished(whole, finish)
+        whole.response_metadata["finish_reason"] = finish
+        clean_calls(whole)
+        return whole
 
 
 def _check_finished(message: AIMessage, reason: Finish | None) -> None:

@@ -51,8 +51,10 @@ async def retrieve(
         )
         found = await find(turn["question"], rewrite=turn.get("rewrite", ""))
         if parts.english_only and context_of(runtime).score_threshold is None and _is_foreign(turn, found):
-            unfiltered = await find(turn["question"], threshold=0.0)
-            found = unfiltered if _is_foreign(turn, unfiltered) else found
+            # The embedding model knows only English: in another language, the right passages have scores below the
+            # threshold.
+            without_threshold = await find(turn["question"], threshold=0.0)
+            found = without_threshold if _is_foreign(turn, without_threshold) else found
         if written := await _corrected_question(turn, found, parts):
             found = merge_results(await find(written), found)
         record = found.retrieval.model_dump(mode="json")

@@ -22,7 +22,8 @@ from rag.search.retriever import parse_filter
 from rag.types import Passage, Phase, ProcessingState
 from state import AgentState, Context, Turn
 
-_WITHIN: Final = "|"  # between the nodes of graphs within each other in LangGraph's `checkpoint_ns`
+# LangGraph's `checkpoint_ns` names the running node, and of a subgraph first the node that runs it: "ask:1|IDLE:2".
+_SUBGRAPH_SEPARATOR: Final = "|"
 Update = dict[str, Any]
 
 
@@ -86,7 +87,8 @@ def context_of(runtime: Runtime[Context]) -> Context:
     """
     context: object = runtime.context
     info = runtime.execution_info
-    if context is None or (not isinstance(context, Context) and info is not None and _WITHIN in info.checkpoint_ns):
+    is_subgraph = info is not None and _SUBGRAPH_SEPARATOR in info.checkpoint_ns
+    if context is None or (not isinstance(context, Context) and is_subgraph):
         return Context()
     if not isinstance(context, Context):
         hint = "Give a Context, or a mapping of its fields."

@@ -279,7 +279,7 @@ class Parts:
 
     @property
     def judged(self) -> bool:
-        """Whether a judge is asked about doubtful sentences of the answers. Quoted sentences are never doubtful."""
+        """Whether a judge is asked about the sentences of an answer that are neither quotations nor contradicted."""
         answer = self.profile.answer
         return answer.judge == "auto" and answer.grounding != "off" and not self.quotes
 

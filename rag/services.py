@@ -180,10 +180,8 @@ class LiveServices:
             embedder = self.embedder if endpoint.key else self.local_embedder
             answerer, variable = build_model(profile, self.settings, embedder), endpoint.variable
         tool_name = profile.tool.name if profile.tool else "retrieve"
-        if answerer.quoter is not None:  # it calls no tool, and reads more passages
-            count = self.settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
-            retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
-            profile = profile.model_copy(update={"retrieval": retrieval, "tool": None})
+        if answerer.quoter is not None:
+            profile = without_model(profile, self.settings)
         return Parts(
             profile,
             *answerer,
@@ -259,6 +257,13 @@ async def build_services(
     return services
 
 
+def without_model(profile: Profile, settings: Settings) -> Profile:
+    """The profile as it is used without a model: the answerer that quotes calls no tool, and reads more passages."""
+    count = settings.agent_top_k or max(QUOTED_FROM, profile.retrieval.top_k)
+    retrieval = profile.retrieval.model_copy(update={"top_k": count, "neighbours": 0})
+    return profile.model_copy(update={"retrieval": retrieval, "tool": None})
+
+
 def _load(
     settings: Settings, profile: Profile, book: str, caller_parts: CallerParts, shared_with: LiveServices | None = None
 ) -> LiveServices:
@@ -294,7 +299,7 @@ def _embedder_of(
 def _reranker_of(settings: Settings) -> Reranker | None:
     if settings.rerank == "off":
         return None
-    from rag.search.rerank import build_reranker
+    from rag.search.reranker import build_reranker
 
     return build_reranker(settings)
 

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.edge import EdgeIndex
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
@@ -42,20 +42,20 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[ChunkIndex]:
     if kind == "grpc":
         with listening_grpc() as called:
             server = Server("http://127.0.0.1:1", grpc_port=called.port)  # nothing listens there for REST
-            made = open_index(home=folder, collection=COLLECTION, server=server)
+            made = build_index(home=folder, collection=COLLECTION, server=server)
             yield made
             await made.aclose()
         return
     if kind == "http":
         with listening(QdrantServer()) as stand_in:
-            made = open_index(home=folder, collection=COLLECTION, server=Server(stand_in.address))
+            made = build_index(home=folder, collection=COLLECTION, server=Server(stand_in.address))
             yield made
             await made.aclose()
         return
     if not (address := os.environ.get("QDRANT_TEST_URL")):
         pytest.skip("no Qdrant server: set QDRANT_TEST_URL to run the contract of the index on a real one")
     server = Server(address, os.environ.get("QDRANT_TEST_API_KEY"))
-    made = open_index(home=folder, collection=COLLECTION, server=server)
+    made = build_index(home=folder, collection=COLLECTION, server=server)
     await made.drop()  # what a run that was killed has left
     yield made
     await made.drop()

@@ -15,7 +15,7 @@ import numpy as np
 
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import text_key
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.ingest.manual import DOCS, VECTORS, index_manual
 from rag.system.process import as_packaged
 from tests.fakes import FakeVectors
@@ -39,7 +39,7 @@ async def embed_manual() -> None:
     """Embed the manual as the checkout and the package have it."""
     embedder, cache = OnnxEmbeddings(), FakeVectors()
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as packaged:
-        index = open_index(home=Path(home), collection="manual")
+        index = build_index(home=Path(home), collection="manual")
         for pages in (DOCS, packaged_pages(Path(packaged))):
             await index_manual(index, embedder, Bm25Encoder(), cache, pages=pages)
         await index.aclose()

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from graph.memory import Memory
 from graph.storage import thread_config
 from nodes import archive
-from nodes.archive import BLOCK, EMPTY_ARCHIVE, WINDOW, cut, namespace_of, with_blocks, without_block
+from nodes.archive import BLOCK, EMPTY_ARCHIVE, WINDOW, blocks_to_archive, namespace_of, with_blocks, without_block
 from rag.conversation.turns import turns
 from rag.errors import MemoryFailureError, UsageError
 from state import InputState
@@ -51,36 +51,42 @@ def conversation(number: int) -> list[AnyMessage]:
     return [message for one in range(1, number + 1) for message in turn(one)]
 
 
+def split(messages: list[AnyMessage], **sizes: int) -> tuple[list[list[AnyMessage]], list[AnyMessage]]:
+    """The blocks to archive, and the messages that stay."""
+    blocks = blocks_to_archive(messages, **sizes)
+    return blocks, messages[sum(map(len, blocks)) :]
+
+
 # --- which turns leave ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", range(30))
 def test_no_message_is_lost_and_none_is_doubled_by_a_cut(number: int) -> None:
     messages = conversation(number)
-    to_archive, staying = cut(messages)
+    to_archive, staying = split(messages)
     assert [message for block in to_archive for message in block] + staying == messages
 
 
 @pytest.mark.parametrize("number", range(30))
 def test_the_window_stays_and_what_leaves_leaves_in_whole_blocks(number: int) -> None:
-    to_archive, staying = cut(conversation(number))
+    to_archive, staying = split(conversation(number))
     assert min(number, WINDOW) <= len(turns(staying)) < WINDOW + BLOCK
     assert all(len(turns(block)) == BLOCK for block in to_archive)
 
 
 def test_a_question_that_was_broken_off_goes_with_the_turn_after_it() -> None:
-    to_archive, staying = cut([HumanMessage("Lost?", id="lost"), *conversation(3)], window=1, block=1)
+    to_archive, staying = split([HumanMessage("Lost?", id="lost"), *conversation(3)], window=1, block=1)
     assert [message.text for message in to_archive[0]] == ["Lost?", "Q1", "A"]
     assert len(staying) == 2
 
 
 def test_a_question_without_an_answer_yet_stays() -> None:
-    _, staying = cut([*conversation(3), HumanMessage("Open?", id="open")], window=0, block=1)
+    _, staying = split([*conversation(3), HumanMessage("Open?", id="open")], window=0, block=1)
     assert [message.text for message in staying] == ["Open?"]
 
 
 def test_what_is_known_of_turns_adds_up_and_comes_off_again() -> None:
-    blocks = cut(conversation(4), window=0, block=2).to_archive
+    blocks = blocks_to_archive(conversation(4), window=0, block=2)
     one, two = with_blocks(EMPTY_ARCHIVE, blocks[:1]), with_blocks(EMPTY_ARCHIVE, blocks)
     assert two == {
         "blocks": 2,

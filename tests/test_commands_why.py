@@ -101,4 +101,4 @@ def test_what_the_check_and_the_judge_found_is_told() -> None:
     assert checked_line(counts) == "5 sentences, 3 supported, 0 unconfirmed, 2 removed"
     judge = JudgeTotals(model="gpt", sentences=4, confirmed=3, removed=1, calls=2, milliseconds=812.4)
     assert judged_line(judge) == "gpt: 2 calls, 4 sentences, 3 confirmed, 1 rejected, 812 ms"
-    assert judged_line(JudgeTotals(model="gpt")) == "gpt: no call, since nothing was doubtful"
+    assert judged_line(JudgeTotals(model="gpt")) == "gpt: no call, since no sentence had to be judged"

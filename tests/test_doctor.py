@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.services import QUOTED_FROM
 from rag.settings import variables
 from run import main
 from tests.homes import copied
@@ -90,9 +91,19 @@ def test_a_broken_setting_is_json_too_where_json_is_asked_for(
     assert found["error"]["message"] == found["checks"][0]["detail"] == said
 
 
-def test_a_profile_is_shown_with_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("key", "passages"), [("hunter2", 3), ("", QUOTED_FROM)], ids=["a model", "no model"])
+def test_a_profile_is_shown_with_its_own_name_and_the_passages_that_are_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str, passages: int
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     main(["doctor", "--profile", "robotics-tutor"])
-    assert "robotics-tutor (Robotics Tutor): 3 passages of score 0 or more" in capsys.readouterr().out
+    assert f"robotics-tutor (Robotics Tutor): {passages} passages of score 0 or more" in capsys.readouterr().out
+
+
+def test_the_help_of_ask_names_the_number_of_passages_without_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["ask", "--help"])
+    assert f"the profile's, or {QUOTED_FROM} without a model)" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from rag.embedding.hosted import HostedEmbeddings
 from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
-from rag.search.rerank import CohereReranker, build_reranker
+from rag.search.reranker import CohereReranker, build_reranker
 from rag.settings import Settings
 
 HOSTED = Embedding("embed-multilingual-v3.0", "cohere")
@@ -160,7 +160,8 @@ def test_the_manual_is_embedded_inside_this_process_whatever_is_set() -> None:
 
 def test_no_client_is_loaded_before_it_is_used() -> None:
     code = (
-        "import sys; from rag.books.book_settings import build_embedder; from rag.search.rerank import build_reranker;"
+        "import sys; from rag.books.book_settings import build_embedder;"
+        "from rag.search.reranker import build_reranker;"
         "from rag.settings import Settings; s = Settings.from_env(None); build_embedder(s); build_reranker(s);"
         "print([n for n in ('cohere', 'langchain_cohere', 'openai', 'onnxruntime') if n in sys.modules])"
     )

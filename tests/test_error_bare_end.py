@@ -106,7 +106,7 @@ def test_the_error_of_the_draft_is_told_rather_than_the_failure_to_report_it() -
 
 def test_a_refused_question_leaves_no_trace_when_its_refusal_could_not_be_reported() -> None:
     state = asked()
-    state["turn"] = {"refused": True}  # type: ignore[typeddict-item]  # as little as there may be
+    state["turn"] = {"rejected": True}  # type: ignore[typeddict-item]  # as little as there may be
     update = end_with_error(state, FAILURE)
     assert [message.id for message in update["messages"]] == ["question-1"]
     assert "turn_number" not in update

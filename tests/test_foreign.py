@@ -16,7 +16,7 @@ from rag.book import IndexInfo
 from rag.books.book_settings import collection_index
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.mapping_proposal import payload_section, propose
 from rag.index.server_client import Server
 from rag.profiles.schema import BookSection
@@ -229,7 +229,7 @@ def test_vectors_of_the_size_of_each_schema_are_searched(number: int) -> None:
         assert fields is not None
         book = BookSection(collection=name, embedding_model=model.model_id)
         layout = book.model_copy(update={"payload": fields})
-        index = open_index(home=Path(), collection=name, server=Server(address), layout=layout)
+        index = build_index(home=Path(), collection=name, server=Server(address), layout=layout)
         found = await HybridRetriever(model, Bm25Encoder(), index).retrieve("topics", k=1, threshold=0.9)
         assert [one.text for one in found.passages] == [PAGES[1][1]]
         assert found.passages[0].score == pytest.approx(1.0, abs=1e-3)

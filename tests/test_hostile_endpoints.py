@@ -23,7 +23,7 @@ from rag.errors import AskbookError, UsageError
 from rag.model.endpoint import build_model, endpoint_of
 from rag.model.received_answer import clean_calls
 from rag.profiles.profile import load_profile
-from rag.search.rerank import CohereReranker
+from rag.search.reranker import CohereReranker
 from rag.settings import Settings
 from rag.types import Response
 from tests.compiled import compiled

@@ -15,7 +15,7 @@ from qdrant_client import AsyncQdrantClient, QdrantClient, models
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.index.catalog import list_collections, open_index
+from rag.index.catalog import build_index, list_collections
 from rag.index.edge import EdgeIndex
 from rag.index.langchain_store import as_vector_store
 from rag.index.points import from_payload, to_payload
@@ -80,13 +80,13 @@ def test_a_point_without_a_text_is_an_error_and_not_an_empty_passage(payload: di
 
 
 def test_without_a_server_the_index_is_in_the_home_folder(tmp_path: Path) -> None:
-    index = open_index(home=tmp_path, collection="book")
+    index = build_index(home=tmp_path, collection="book")
     assert isinstance(index, EdgeIndex)
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_with_a_server_the_index_is_there(tmp_path: Path) -> None:
-    index = open_index(home=tmp_path, collection="book", server=Server("https://q.example:6333", "k"))
+    index = build_index(home=tmp_path, collection="book", server=Server("https://q.example:6333", "k"))
     assert isinstance(index, ServerIndex)
     await index.aclose()
 
@@ -94,12 +94,12 @@ async def test_with_a_server_the_index_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", [None, Server("http://localhost:6333")])
 def test_a_name_that_cannot_be_a_collections_is_refused(tmp_path: Path, server: Server | None) -> None:
     with pytest.raises(UsageError):
-        open_index(home=tmp_path, collection="../x", server=server)
+        build_index(home=tmp_path, collection="../x", server=server)
 
 
 def test_an_address_that_is_none_is_refused_without_repeating_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        open_index(home=tmp_path, collection="b", server=Server("qdrant://u:secret@[x"))
+        build_index(home=tmp_path, collection="b", server=Server("qdrant://u:secret@[x"))
     assert "secret" not in caught.value.message
 
 
@@ -126,8 +126,8 @@ async def test_a_home_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: 
 
 def test_opening_the_embedded_index_loads_no_client_of_a_server(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rag.index.catalog import open_index\n"
-        f"open_index(home=Path({str(tmp_path)!r}), collection='b')\n"
+        "import sys; from pathlib import Path; from rag.index.catalog import build_index\n"
+        f"build_index(home=Path({str(tmp_path)!r}), collection='b')\n"
         "heavy = {'qdrant_client', 'qdrant_edge', 'langchain_qdrant', 'onnxruntime', 'numpy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from graph.build import build_graph
 from graph.storage import thread_config
 from rag.errors import UsageError
+from rag.observing.runs import PHASE_OF
 from rag.profiles.profile import Profile, load_profile
 from state import EMPTY_TURN, AgentState, Context, InputState
 from tests.drawing import README, draw, in_page
@@ -274,7 +275,8 @@ async def test_a_turn_limit_leaves_what_was_said_before() -> None:
 
 def test_the_drawing_in_the_readme_is_the_machine() -> None:
     page = README.read_text(encoding="utf-8")
-    assert f"<!-- machine -->\n```mermaid\n{draw()}\n```\n<!-- /machine -->" in page
+    drawn = f"<!-- machine -->\n```mermaid\n{draw()}\n```\n<!-- /machine -->"
+    assert drawn in page, "run: python -m tests.drawing --write"
     assert in_page(page) == page
 
 
@@ -287,11 +289,15 @@ def test_the_drawing_shows_where_failures_lead() -> None:
 def test_no_box_of_the_drawing_stands_apart() -> None:
     drawn = build_graph(FakeServices(ScriptedModel(), FakeSearcher())).compile().get_graph()
     tied = {edge.source for edge in drawn.edges} | {edge.target for edge in drawn.edges}
-    assert (
-        set(drawn.nodes)
-        == tied
-        == {"__start__", "__end__", "IDLE", "RETRIEVING", "GENERATING", "ERROR", "rewrite", "tools"}
-    )
+    apart = set(drawn.nodes) - tied
+    assert apart == set(), "add an edge in graph/build.py, or destinations, and run: python -m tests.drawing --write"
+    known = {"__start__", "__end__", "IDLE", "RETRIEVING", "GENERATING", "ERROR", "rewrite", "tools"}
+    assert set(drawn.nodes) == known, "name the new node here, and run: python -m tests.drawing --write"
+
+
+def test_every_node_has_a_phase_in_the_log() -> None:
+    drawn = build_graph(FakeServices(ScriptedModel(), FakeSearcher())).compile().get_graph()
+    assert {*PHASE_OF, "__start__", "__end__"} == set(drawn.nodes), "enter the node in rag/observing/runs.py"
 
 
 def test_a_page_without_a_place_for_the_drawing_is_refused() -> None:

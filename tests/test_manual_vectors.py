@@ -11,7 +11,7 @@ import pytest
 
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.edge import WAIT, EdgeIndex
 from rag.index.edge_files import NamedLock
 from rag.ingest.manual import DOCS, VECTORS, index_manual
@@ -82,7 +82,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
     """What was asked when the manual was indexed, as the checkout has it and as the package has it."""
     vectors = Shipped()
     for pages in (DOCS, packaged_pages(tmp_path_factory.mktemp("packaged"))):
-        index = open_index(home=tmp_path_factory.mktemp("home"), collection="manual")
+        index = build_index(home=tmp_path_factory.mktemp("home"), collection="manual")
         asyncio.run(index_manual(index, OnnxEmbeddings(), Bm25Encoder(), vectors, pages=pages))
         asyncio.run(index.aclose())
     return vectors
@@ -121,7 +121,7 @@ async def test_a_manual_that_has_not_changed_is_not_ingested_again(
     docs.mkdir()
     (docs / "page.md").write_text("# Widgets\n\nA widget is a small part that turns a shaft.\n")
     monkeypatch.setattr("rag.ingest.manual.DOCS", docs)
-    index, embedder, sparse = open_index(home=tmp_path, collection="manual"), OnnxEmbeddings(), Bm25Encoder()
+    index, embedder, sparse = build_index(home=tmp_path, collection="manual"), OnnxEmbeddings(), Bm25Encoder()
 
     async def start() -> None:
         await index_manual(index, embedder, sparse, Behind(), stamp=tmp_path / "stamp")

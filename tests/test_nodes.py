@@ -152,7 +152,7 @@ async def test_a_failed_turn_is_said_to_have_failed(stream: Stream) -> None:
 async def test_a_question_that_was_turned_away_leaves_the_conversation(stream: Stream) -> None:
     draft = error_draft(InvalidQuestionError("Too long.", code="question_too_long").info())
     state = asked(draft=draft)
-    state["turn"] = {**open_turn(number=1), "refused": True}
+    state["turn"] = {**open_turn(number=1), "rejected": True}
     update = await idle(state, stream.runtime, parts_of=parts_of())
     assert update["turn_number"] == 0
     assert [type(message) for message in update["messages"]] == [RemoveMessage]

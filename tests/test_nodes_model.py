@@ -6,12 +6,16 @@ returns is the update of the state. Nothing is compiled, searched or asked: sear
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
 
 from nodes import generate as generating
+from nodes import model_call
 from nodes.tools import tools
 from nodes.turn import exchange_of
 from rag.answer.shown_answer import unconfirmed_answer
@@ -190,6 +194,29 @@ async def test_a_failure_after_a_shown_sentence_withdraws_it_and_is_final(failur
     assert not caught.value.retryable
     assert len(model.prompts) == 1
     assert stream.types == ["phase", "sentence", "retract"]
+
+
+class SilentModel(ScriptedModel):
+    """Sends nothing for a while."""
+
+    async def _astream(self, *arguments: Any, **options: Any) -> AsyncIterator[ChatGenerationChunk]:
+        await asyncio.sleep(0.05)
+        async for chunk in super()._astream(*arguments, **options):
+            yield chunk
+
+
+async def test_a_model_may_send_nothing_for_as_long_as_the_profile_says(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_call, "_SILENCE", 0.01)
+    profile = load_profile("default")
+    hasty = profile.model_copy(update={"model": profile.model.model_copy(update={"timeout_seconds": 0.01})})
+    said, state = ["A node is a process [1]."], asked(passages=as_data(passage()))
+    with pytest.raises(AskbookError) as caught:
+        await generating.generate(state, stream.runtime, parts_of=parts_of(SilentModel(script=said), profile=hasty))
+    assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+    update = await generate(SilentModel(script=said), stream, passage())
+    assert update["draft"]["status"] == "success"
 
 
 async def test_the_text_of_a_foreign_exception_goes_no_further(stream: Stream) -> None:

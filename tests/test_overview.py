@@ -11,7 +11,7 @@ from cli.suggestion import remembered, suggested, untried
 from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.search.overview import MOST, overview
 from rag.settings import Settings
 from rag.text.english.speech_acts import about_book
@@ -80,7 +80,7 @@ async def test_where_trials_would_be_billed_the_questions_are_headings_that_were
 
 
 async def test_a_book_says_what_it_is_about_and_suggests_a_question(tmp_path: Path, handbook: Path) -> None:
-    index = open_index(home=tmp_path, collection="book")
+    index = build_index(home=tmp_path, collection="book")
     await ingest([handbook], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors())
     assert await suggested(index, OnnxEmbeddings(), Bm25Encoder()) == "How many teeth does a widget have?"
     async with open_agent(Settings(home=tmp_path), collection="book") as agent:

@@ -14,7 +14,7 @@ import pytest
 from cli.suggestion import foreign_language
 from graph.agent import Agent, open_agent
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.settings import Settings
 from rag.types import Response
 from state import Context
@@ -29,7 +29,7 @@ FEWEST = 12  # of 14 questions that the pages answer
 
 @asynccontextmanager
 async def opened(home: Path, language: str, **settings: Any) -> AsyncIterator[Agent]:
-    index = open_index(home=home, collection=language)
+    index = build_index(home=home, collection=language)
     await ingest(
         [PAGES / language], index=index, embedder=OnnxEmbeddings(), sparse=Bm25Encoder(), vectors=FakeVectors()
     )
@@ -91,7 +91,7 @@ async def test_the_threshold_of_the_operator_holds_in_every_language(tmp_path: P
 @pytest.mark.parametrize(("language", "name"), [("es", "Spanish"), ("de", "German")])
 async def test_the_language_of_a_book_is_told(tmp_path: Path, language: str, name: str) -> None:
     async with opened(tmp_path, language):
-        assert await foreign_language(open_index(home=tmp_path, collection=language)) == name
+        assert await foreign_language(build_index(home=tmp_path, collection=language)) == name
 
 
 def test_ingest_says_what_serves_a_book_in_another_language(tmp_path: Path) -> None:

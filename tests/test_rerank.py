@@ -12,7 +12,7 @@ from rag.book import SearchResult
 from rag.errors import AskbookError, RetrievalError
 from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
-from rag.search.rerank import MOST, build_reranker
+from rag.search.reranker import MOST, build_reranker
 from rag.settings import Settings
 from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says

@@ -16,7 +16,7 @@ from qdrant_client.http import exceptions
 
 from rag.book import SearchFilter, SparseVector
 from rag.errors import AskbookError, RetrievalError, host
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.server import ServerIndex
 from rag.index.server_client import Server
 from rag.index.server_errors import server_faults
@@ -200,7 +200,7 @@ def test_a_message_shows_host_and_port_of_an_address_and_nothing_else(url: str, 
 async def test_a_search_is_one_query_whatever_the_number_of_legs() -> None:
     legs: list[list[float] | SparseVector] = [NORTH, terms(4, 9), terms(), NORTH]
     with listening(QdrantServer()) as server:
-        index = open_index(home=Path(), collection="book", server=Server(server.address))
+        index = build_index(home=Path(), collection="book", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
         server.requests.clear()
         found = await rankings(index, legs, limit=2, where=SearchFilter(url_prefix="https://a"))
@@ -222,7 +222,7 @@ async def test_no_vector_is_sent_and_yet_every_passage_has_its_cosine_in_every_l
     east = [0.0, 1.0, 0.0, 0.0]
     points = [make_point("a"), make_point("b", [0.6, 0.8, 0.0, 0.0]), make_point("c", [0.0, 0.0, 1.0, 0.0])]
     with listening(QdrantServer()) as server:
-        index = open_index(home=Path(), collection="book", server=Server(server.address))
+        index = build_index(home=Path(), collection="book", server=Server(server.address))
         await index.replace(INFO, add=points, remove=[])
         server.requests.clear()
         found = await rankings(index, [NORTH, east], limit=1)
@@ -345,7 +345,7 @@ async def test_points_are_added_deleted_and_read_by_id_through_the_vector_store(
     for name in ("add_texts", "delete", "get_by_ids"):
         watch(name)
     with listening(QdrantServer()) as server:
-        index = open_index(home=Path(), collection="book", server=Server(server.address))
+        index = build_index(home=Path(), collection="book", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a"), make_point("b")], remove=[])
         await index.replace(INFO, add=[], remove=[chunk_id("b")])
         found = await index.fetch([chunk_id("a"), chunk_id("b")])

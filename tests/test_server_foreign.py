@@ -14,7 +14,7 @@ from qdrant_client import models
 
 from rag.book import IndexInfo, SearchFilter
 from rag.errors import RetrievalError
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.collection_schema import FieldMap
 from rag.index.langchain_store import as_vector_store
 from rag.index.server import ServerIndex
@@ -55,7 +55,7 @@ async def opened(
     with listening(QdrantServer()) as server:
         fill(server.engine, "theirs", points, params, sparse)
         layout = layout or section(FLAT, MODEL)
-        index = open_index(home=Path(), collection="theirs", server=Server(server.address), layout=layout)
+        index = build_index(home=Path(), collection="theirs", server=Server(server.address), layout=layout)
         assert isinstance(index, ServerIndex)
         yield server, index
         await index.aclose()
@@ -148,7 +148,7 @@ async def test_a_quantized_collection_is_scored_again_with_the_whole_vectors() -
         kinds: tuple[Literal["scalar", "binary"], ...] = ("scalar", "binary")
         for kind in kinds:
             layout = BookSection(quantization=kind)
-            index = open_index(home=Path(), collection=kind, server=Server(server.address), layout=layout)
+            index = build_index(home=Path(), collection=kind, server=Server(server.address), layout=layout)
             await index.replace(INFO, add=[make_point("a", NORTH)], remove=[])
             assert list(server.quantization[server.behind(kind)]) == [kind]
             server.requests.clear()
@@ -162,7 +162,7 @@ async def test_a_quantized_collection_is_scored_again_with_the_whole_vectors() -
 
 async def test_without_quantization_nothing_is_said_of_it() -> None:
     with listening(QdrantServer()) as server:
-        index = open_index(home=Path(), collection="plain", server=Server(server.address))
+        index = build_index(home=Path(), collection="plain", server=Server(server.address))
         await index.replace(INFO, add=[make_point("a")], remove=[])
         await rankings(index, [NORTH], limit=1)
         assert server.quantization[server.behind("plain")] is None

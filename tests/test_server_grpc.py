@@ -9,7 +9,7 @@ import grpc  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from rag.errors import AskbookError
-from rag.index.catalog import list_collections, open_index
+from rag.index.catalog import build_index, list_collections
 from rag.index.server_client import Server
 from rag.index.server_errors import server_faults
 from tests.index_cases import INFO, make_point, rankings
@@ -39,7 +39,7 @@ def at(server: GrpcQdrant) -> Server:
 
 
 async def failure(where: Server) -> AskbookError:
-    index = open_index(home=Path(), collection="book", server=where)
+    index = build_index(home=Path(), collection="book", server=where)
     with pytest.raises(AskbookError) as caught:
         await rankings(index, [NORTH], limit=1)
     await index.aclose()
@@ -97,7 +97,7 @@ async def test_a_port_on_which_nobody_listens_is_unreachable() -> None:
 async def test_the_key_travels_with_each_call_and_nothing_goes_over_rest(
     server: GrpcQdrant, recwarn: pytest.WarningsRecorder
 ) -> None:
-    index = open_index(home=Path(), collection="book", server=at(server))
+    index = build_index(home=Path(), collection="book", server=at(server))
     await index.replace(INFO, add=[make_point("a")], remove=[])
     assert len((await rankings(index, [NORTH], limit=1))[0]) == 1
     await index.drop()

@@ -15,7 +15,7 @@ from qdrant_client import models
 from rag.book import Point
 from rag.errors import RetrievalError, UsageError
 from rag.index import server_versions
-from rag.index.catalog import list_collections, open_index, rename_collection
+from rag.index.catalog import build_index, list_collections, rename_collection
 from rag.index.collection_schema import record_of
 from rag.index.points import to_payload
 from rag.index.server import ServerIndex
@@ -39,7 +39,7 @@ def server() -> Iterator[QdrantServer]:
 @pytest.fixture
 async def index(server: QdrantServer) -> AsyncIterator[ServerIndex]:
     """The book with three points."""
-    made = open_index(home=Path(), collection="book", server=Server(server.address))
+    made = build_index(home=Path(), collection="book", server=Server(server.address))
     assert isinstance(made, ServerIndex)
     await made.replace(INFO, add=OLD, remove=[])
     yield made
@@ -196,7 +196,7 @@ async def test_what_a_killed_change_has_left_is_removed_by_the_next(
 async def test_a_whole_state_whose_name_was_not_set_yet_is_shown_by_the_next(server: QdrantServer) -> None:
     make_real(server, new_version("book"), [], complete=False)
     make_real(server, new_version("book"), [changed("a")])
-    index = open_index(home=Path(), collection="book", server=Server(server.address))
+    index = build_index(home=Path(), collection="book", server=Server(server.address))
     assert await index.info() is None
     async with index.writing():
         assert texts(server) == [NEW]
@@ -244,7 +244,7 @@ def test_an_ingestion_that_is_killed_shows_one_state_and_the_next_one_tidies_up(
 
 async def test_a_collection_of_an_earlier_version_is_replaced_by_its_first_change(server: QdrantServer) -> None:
     make_real(server, "book", OLD)
-    index = open_index(home=Path(), collection="book", server=Server(server.address))
+    index = build_index(home=Path(), collection="book", server=Server(server.address))
     await index.replace(INFO, add=[changed("a")], remove=[chunk_id("a")])
     await index.aclose()
     (kept,) = behind(server)
@@ -253,7 +253,7 @@ async def test_a_collection_of_an_earlier_version_is_replaced_by_its_first_chang
 
 
 async def test_a_collection_that_another_program_makes_meanwhile_is_left_alone(server: QdrantServer) -> None:
-    index = open_index(home=Path(), collection="book", server=Server(server.address))
+    index = build_index(home=Path(), collection="book", server=Server(server.address))
 
     def points() -> Iterator[Point]:
         make_real(server, "book", OLD, ours=False)
@@ -269,7 +269,7 @@ async def test_an_alias_of_another_collection_is_changed_in_place_and_only_loses
     make_real(server, "library", OLD)
     alias = models.CreateAlias(collection_name="library", alias_name="book")
     server.engine.update_collection_aliases([models.CreateAliasOperation(create_alias=alias)])
-    index = open_index(home=Path(), collection="book", server=Server(server.address))
+    index = build_index(home=Path(), collection="book", server=Server(server.address))
     await index.replace(INFO, add=[changed("a")], remove=[chunk_id("a")])
     assert NEW in texts(server, "library")
     await index.drop()
@@ -288,7 +288,7 @@ async def test_books_are_listed_by_their_names(server: QdrantServer, index: Serv
 @pytest.mark.parametrize("real", [True, False])
 async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: QdrantServer, *, real: bool) -> None:
     here = Server(server.address)
-    index = open_index(home=Path(), collection="book", server=here)
+    index = build_index(home=Path(), collection="book", server=here)
     if real:
         make_real(server, "book", OLD)
     else:
@@ -298,7 +298,7 @@ async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: Qd
     assert any(path.endswith("/points") for path in server.paths("PUT")) is real  # an alias is not copied
     assert await list_collections(home=Path(), server=here) == ["novel"]
     await index.replace(INFO, add=[changed("a")], remove=[])
-    renamed = open_index(home=Path(), collection="novel", server=here)
+    renamed = build_index(home=Path(), collection="novel", server=here)
     async with renamed.writing(), index.writing():
         await renamed.replace(replace(INFO, collection="novel"), add=[changed("b")], remove=[chunk_id("b")])
     assert texts(server, "novel") == sorted([NEW, make_chunk("a").text, make_chunk("c").text])
@@ -312,7 +312,7 @@ async def test_a_renamed_book_can_be_changed_and_its_old_name_is_free(server: Qd
 @pytest.mark.parametrize("name", [new_version("book"), "book.askbook-writer"], ids=["state", "writer"])
 def test_a_state_or_a_sign_of_a_writer_is_no_book(server: QdrantServer, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a book"):
-        open_index(home=Path(), collection=name, server=Server(server.address))
+        build_index(home=Path(), collection=name, server=Server(server.address))
 
 
 async def test_deleting_removes_the_book_and_what_is_left_of_it(server: QdrantServer, index: ServerIndex) -> None:
@@ -384,7 +384,7 @@ async def test_the_record_of_a_copy_is_not_trusted(server: QdrantServer, index: 
         server.engine.update_collection(copy, metadata=record_of(INFO, complete=True, state=old))
         create = models.CreateAlias(collection_name=copy, alias_name="other")
         server.engine.update_collection_aliases([models.CreateAliasOperation(create_alias=create)])
-    other = open_index(home=Path(), collection="other", server=Server(server.address))
+    other = build_index(home=Path(), collection="other", server=Server(server.address))
     found = await other.search(lambda _: [make_point("a").dense], lambda matches: matches, limit=3)
     assert [chunk.text for chunk in found.read(range(len(found.scores)))] == [NEW]
     await other.aclose()

@@ -68,8 +68,8 @@ async def test_every_node_of_the_graph_can_be_called() -> None:
 
 
 async def test_the_nodes_error_and_rewrite_give_their_updates() -> None:
-    refused = await node("ERROR")({"messages": [HumanMessage("")]})
-    assert refused["turn"]["refused"]
+    failed = await node("ERROR")({"messages": [HumanMessage("")]})
+    assert failed["turn"]["rejected"]
     assert (await node("ERROR")(open_state(QUESTION))) == {"exchange": []}
     earlier = [HumanMessage("What is a widget?"), AIMessage("A part with teeth."), HumanMessage("How many?")]
     model = ScriptedModel("How many teeth does a widget have?")

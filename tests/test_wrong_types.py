@@ -10,7 +10,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding as FakeEmbeddin
 
 from graph.agent import open_agent
 from rag.errors import UsageError
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.index.server_client import Server
 from rag.settings import Settings
 from tests.machine import ANSWER, Machine
@@ -38,7 +38,7 @@ async def test_an_agent_names_the_argument(given: dict[str, Any], said: str, tmp
 def test_a_collection_on_a_server_is_text_too(tmp_path: Path) -> None:
     number: Any = 3
     with pytest.raises(UsageError, match=r'"3" cannot be the name of a collection\.'):
-        open_index(home=tmp_path, collection=number, server=Server("http://127.0.0.1:1"))
+        build_index(home=tmp_path, collection=number, server=Server("http://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize("k", [True, "3", 2.5, 0, -1, [3]])

@@ -26,7 +26,7 @@ from bench.quoting import Case, asked, cases, figure, lines
 from rag.book import Chunk
 from rag.embedding.local import OnnxEmbeddings
 from rag.embedding.vector_cache import SqliteVectorCache
-from rag.index.catalog import open_index
+from rag.index.catalog import build_index
 from rag.profiles.profile import load_profile
 from rag.search.retriever import HybridRetriever
 from rag.types import AnsweredQuestion, Passage
@@ -45,7 +45,7 @@ def is_right(case: Case, first: Chunk | Passage | None) -> bool:
 
 
 async def all_chunks(home: Path, book: str) -> list[Chunk]:
-    index = open_index(home=home, collection=book)
+    index = build_index(home=home, collection=book)
     found = await index.fetch([entry.id for entry in await index.entries()])
     await index.aclose()
     return found

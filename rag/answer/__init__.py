@@ -9,7 +9,8 @@
 5. `line_check` tells a line that claims nothing from a claim, and checks the claim. `sanitizer` removes addresses, tags
    and citations that are not the book's; `cited_passage` says what counts as evidence in a passage, and checks a
    sentence against passages; `rag.evidence.verdict` compares the words.
-6. `judge_prompt` asks the judge about sentences in doubt. `nodes.judge` sends it while the answer goes on.
+6. `judge_prompt` asks the judge about sentences that are neither quotations nor contradicted. `nodes.judge` sends it
+   while the answer goes on.
 7. `pending_lines.PendingLines` keeps a line back until it is known whether it is shown; `shown_answer` builds the text,
    the citations and the footer.
 """

@@ -9,7 +9,7 @@ from rag.caller_parts import CallerParts
 from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Provider, key_of
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
-from rag.index.catalog import list_collections, open_index
+from rag.index.catalog import build_index, list_collections
 from rag.index.server_client import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
@@ -171,8 +171,8 @@ def collection_index(
     server = server_of(settings)
     try:
         if server is None:  # only a server holds collections that other programs made
-            return open_index(home=settings.home, collection=collection, wait=wait)
-        return open_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
+            return build_index(home=settings.home, collection=collection, wait=wait)
+        return build_index(home=settings.home, collection=collection, server=server, layout=_section_of(profile))
     except UsageError as error:
         if error.code != "collection_name" or collection != settings.qdrant_collection_name:
             raise

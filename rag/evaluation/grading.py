@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import Field
 
@@ -75,6 +75,15 @@ class GradedAnswer(Record):
     error: str | None = None
 
 
+class CitationGrades(NamedTuple):
+    """Whether the citations of an answer are the right ones, as in `GradedAnswer`, and the pages that they name."""
+
+    page_cited: bool | None
+    citation_precision: float | None
+    citation_recall: float | None
+    citations: list[str]
+
+
 def ranking_of(
     response: Response, candidates: Sequence[Candidate], places: Mapping[str, Place], labels: Labels
 ) -> list[RankedPassage]:
@@ -111,32 +120,17 @@ def grade(
     standalone_relevant: list[list[int]] | None = None,
 ) -> GradedAnswer:
     """The grades of the response to the question `turn`, from 1, by the profile's refusal sentence and `threshold`."""
-    question = conversation.questions[turn - 1]
-    labels = question.labels or Labels()
+    labels = conversation.questions[turn - 1].labels or Labels()
     refused = response.plain_content.strip() == refusal.strip()
-    cited = [Place(c.chunk_id, c.url.partition("#")[0], c.url, c.source_file_path) for c in response.citations]
-    labelled = labels.answerable and bool(labels.relevant)
-    found = [labels.found_at(place) for place in cited]  # the labels that each citation matches
-    on_page = any(map(labels.is_right_page, cited)) if labelled else None
+    citations = citation_grades(response, labels)
     matched = bool(re.search(labels.answer, response.plain_content)) if labels.answer is not None else None
-    answered = response.status == "success" and on_page is not False and matched is not False
-    standings = Counter(sentence.standing for sentence in response.grounding.checked)
-    stated = sum(standings.values()) - standings["frame"]
+    answered = response.status == "success" and citations.page_cited is not False and matched is not False
     return GradedAnswer(
-        conversation=conversation.id,
-        line=conversation.line,
-        turn=turn,
-        kind=conversation.kind,
-        question=question.text,
         answerable=labels.answerable,
-        follow_up=turn > 1 or bool(conversation.history),
         status=response.status,
         fallback_reason=response.fallback_reason,
         refused=refused,
         right=answered if labels.answerable else refused,
-        page_cited=on_page,
-        citation_precision=sum(map(bool, found)) / len(cited) if labelled and cited else None,
-        citation_recall=len({n for each in found for n in each}) / len(labels.relevant) if labelled else None,
         answer_matches=matched,
         overlap=overlap(labels.reference, response.plain_content) if labels.reference else None,
         threshold=threshold,
@@ -144,18 +138,55 @@ def grade(
         ranking=ranking,
         wanted=len(labels.relevant) if labels.answerable else 0,
         standalone_relevant=standalone_relevant,
-        sentences=stated,
-        supported=standings["supported"],
-        unconfirmed=standings["unconfirmed"],
-        contradicted=standings["contradicted"],
-        tokens=response.tokens_used.total,
-        llm_calls=response.llm_calls,
-        first_sentence_ms=response.timings_ms.first_token,
-        total_ms=response.timings_ms.total,
         answer=response.content[:_SHOWN_CHARACTERS],
-        citations=[one.link or one.file for one in cited],
         error=f"{response.error.error_type}/{response.error.code}" if response.error else None,
+        **_question_fields(conversation, turn),
+        **citations._asdict(),
+        **_sentence_counts(response),
+        **_costs(response),
     )
+
+
+def _question_fields(conversation: Conversation, turn: int) -> dict[str, Any]:
+    """What was asked, and where in the dataset."""
+    return {
+        "conversation": conversation.id,
+        "line": conversation.line,
+        "turn": turn,
+        "kind": conversation.kind,
+        "question": conversation.questions[turn - 1].text,
+        "follow_up": turn > 1 or bool(conversation.history),
+    }
+
+
+def citation_grades(response: Response, labels: Labels) -> CitationGrades:
+    """The grades of a response's citations by the labels of its question."""
+    cited = [Place(c.chunk_id, c.url.partition("#")[0], c.url, c.source_file_path) for c in response.citations]
+    found = [labels.found_at(place) for place in cited]  # the labels that each citation matches
+    labelled = labels.answerable and bool(labels.relevant)
+    return CitationGrades(
+        page_cited=any(map(labels.is_right_page, cited)) if labelled else None,
+        citation_precision=sum(map(bool, found)) / len(cited) if labelled and cited else None,
+        citation_recall=len({n for each in found for n in each}) / len(labels.relevant) if labelled else None,
+        citations=[one.link or one.file for one in cited],
+    )
+
+
+def _sentence_counts(response: Response) -> dict[str, Any]:
+    """How many sentences state something, and how many have each standing."""
+    standings = Counter(sentence.standing for sentence in response.grounding.checked)
+    counts = {name: standings[name] for name in ("supported", "unconfirmed", "contradicted")}
+    return {"sentences": standings.total() - standings["frame"], **counts}
+
+
+def _costs(response: Response) -> dict[str, Any]:
+    """The tokens, the calls and the times of a response."""
+    return {
+        "tokens": response.tokens_used.total,
+        "llm_calls": response.llm_calls,
+        "first_sentence_ms": response.timings_ms.first_token,
+        "total_ms": response.timings_ms.total,
+    }
 
 
 def overlap(reference: str, answer: str) -> float:

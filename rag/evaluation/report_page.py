@@ -236,6 +236,26 @@ def _plot(
     """The bars of all series side by side, between two axes. `gate` is the place of a vertical line, and `counts` stand
     above the bars of the first series.
     """
+    bars = _drawn(series, counts)
+    if gate is not None:
+        bars.append(
+            f'<line class="gate" x1="{_x(gate):.1f}" x2="{_x(gate):.1f}" y1="{_TOP}" y2="{_y(0):.1f}"/>'
+            f'<text class="gate-label" x="{_x(gate) + 4:.1f}" y="{_TOP + 10}">gate {gate:g}</text>'
+        )
+    names = (
+        f'<text class="tick" x="{_x(0.5):.0f}" y="{_HEIGHT - 6}">{_safe(across)}</text>'
+        f'<text class="tick" transform="translate(12 {(_TOP + _y(0)) / 2:.0f}) rotate(-90)">{_safe(up)}</text>'
+    )
+    legend = "".join(f'<span class="key"><i class="{one.style}"></i>{_safe(one.name)}</span>' for one in series)
+    return (
+        f'<figure><figcaption>{_safe(title)}</figcaption><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{_safe(title)}">{_scales(below, left)}{names}{"".join(bars)}</svg>'
+        f'<div class="legend">{legend}</div></figure>'
+    )
+
+
+def _drawn(series: Sequence[Bars], counts: Sequence[str]) -> list[str]:
+    """The bars as elements of SVG, and the counts above those of the first series."""
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(series[0].bars))
     bars = [
         f'<rect class="{one.style}" x="{_LEFT + wide * (place + n / len(series)):.1f}" y="{_y(height):.1f}" '
@@ -244,31 +264,21 @@ def _plot(
         for place, (height, says) in enumerate(one.bars)
         if height
     ]
-    bars += [
+    return bars + [
         f'<text class="count" x="{_LEFT + wide * (place + 0.5):.1f}" y="{_y(height) - 3:.1f}">{text}</text>'
         for place, (text, (height, _)) in enumerate(zip(counts, series[0].bars, strict=False))
     ]
-    if gate is not None:
-        bars.append(
-            f'<line class="gate" x1="{_x(gate):.1f}" x2="{_x(gate):.1f}" y1="{_TOP}" y2="{_y(0):.1f}"/>'
-            f'<text class="gate-label" x="{_x(gate) + 4:.1f}" y="{_TOP + 10}">gate {gate:g}</text>'
-        )
+
+
+def _scales(below: Axis, left: Axis) -> str:
+    """The numbers of both axes, and the lines of the grid."""
     grid = [
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{_y(place):.1f}" y2="{_y(place):.1f}"/>'
         f'<text class="tick up" x="{_LEFT - 6}" y="{_y(place) + 4:.1f}">{text}</text>'
         for place, text in left
     ]
     feet = [f'<text class="tick" x="{_x(place):.1f}" y="{_y(0) + 15:.1f}">{text}</text>' for place, text in below]
-    names = (
-        f'<text class="tick" x="{_x(0.5):.0f}" y="{_HEIGHT - 6}">{_safe(across)}</text>'
-        f'<text class="tick" transform="translate(12 {(_TOP + _y(0)) / 2:.0f}) rotate(-90)">{_safe(up)}</text>'
-    )
-    legend = "".join(f'<span class="key"><i class="{one.style}"></i>{_safe(one.name)}</span>' for one in series)
-    return (
-        f'<figure><figcaption>{_safe(title)}</figcaption><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="{_safe(title)}">{"".join(grid)}{"".join(feet)}{names}{"".join(bars)}</svg>'
-        f'<div class="legend">{legend}</div></figure>'
-    )
+    return "".join([*grid, *feet])
 
 
 def _x(share: float) -> float:

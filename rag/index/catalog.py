@@ -20,7 +20,7 @@ from rag.profiles.schema import BookSection
 _SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names that Qdrant allows
 
 
-def open_index(
+def build_index(
     *,
     home: Path,
     collection: str,

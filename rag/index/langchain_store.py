@@ -15,7 +15,7 @@ from rag.index.catalog import check_models
 from rag.index.edge import EdgeIndex
 from rag.index.index_errors import no_collection
 from rag.index.points import DENSE, SPARSE, PointTable, chunk_id, point_ids
-from rag.index.vector_store import open_store, sparse_bridge
+from rag.index.vector_store import build_store, sparse_bridge
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.process import program
 
@@ -158,4 +158,4 @@ def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder
         raise no_collection(index.collection)
     check_models(schema.info, index.collection, embedder, sparse)
     as_embeddings: Any = embedder
-    return open_store(client, index.collection, schema, as_embeddings, sparse_bridge(sparse))
+    return build_store(client, index.collection, schema, as_embeddings, sparse_bridge(sparse))

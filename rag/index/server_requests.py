@@ -180,7 +180,7 @@ def quantization(kind: str) -> Any:
     return None
 
 
-DEEPEST: Final = 1000  # limit from which on a query that finds points without text is not repeated
+DEEPEST: Final = 1000  # a query with this limit is not repeated with a higher one when it finds points without text
 
 
 def scored_points(points: Sequence[tuple[str, float]]) -> Hits:

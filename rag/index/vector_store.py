@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def open_store(
+def build_store(
     client: Any,
     collection: str,
     schema: CollectionSchema,
@@ -102,7 +102,7 @@ async def add_points(
     sparse: Any = SimpleNamespace(embed_documents=lambda _texts: [point.sparse for point in points])
 
     def add(blocking: Any) -> None:
-        store = open_store(blocking, collection, schema, dense, sparse)
+        store = build_store(blocking, collection, schema, dense, sparse)
         store.add_texts(
             [payload[CONTENT] for payload in payloads],
             [payload[METADATA] for payload in payloads],
@@ -118,14 +118,14 @@ async def delete_points(
     client: AsyncQdrantClient, collection: str, schema: CollectionSchema, ids: Sequence[int | str]
 ) -> None:
     """Delete points through the store."""
-    await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).delete(list(ids)))
+    await _in_thread(client, lambda blocking: build_store(blocking, collection, schema).delete(list(ids)))
 
 
 async def chunks_by_id(
     client: AsyncQdrantClient, collection: str, schema: CollectionSchema, ids: Sequence[int | str]
 ) -> dict[str, Chunk]:
     """The chunks with these ids; foreign points without a text are left out, and ours raise `ValueError`."""
-    found = await _in_thread(client, lambda blocking: open_store(blocking, collection, schema).get_by_ids(list(ids)))
+    found = await _in_thread(client, lambda blocking: build_store(blocking, collection, schema).get_by_ids(list(ids)))
     read = [document for document in found if document.page_content or schema.fields is None]
     payloads = {str(d.metadata["_id"]): {CONTENT: d.page_content or None, METADATA: d.metadata} for d in read}
     return {id: from_payload(id, payload) for id, payload in payloads.items()}

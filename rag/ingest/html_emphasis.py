@@ -37,7 +37,7 @@ def join_emphasis(element: Tag) -> None:
 
 
 def _touching(one: Tag) -> Tag | None:
-    """The bold or italic words right behind an element that begin without a blank; None where there are none."""
+    """The bold or italic words right after an element that begin without a blank; None where there are none."""
     from bs4.element import Tag
 
     following = one.next_sibling

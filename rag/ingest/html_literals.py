@@ -50,7 +50,7 @@ def _place_typewriter(element: Tag) -> None:
 
 
 def _is_term(one: Tag) -> bool:
-    """Whether emphasised words begin a block that goes on behind them."""
+    """Whether emphasised words begin a block that goes on after them."""
     place = one
     while not _text_before(place):
         above = place.parent

@@ -136,7 +136,7 @@ def settle(element: Tag) -> None:
 
 
 def _end_note_titles(element: Tag) -> None:
-    """Put a colon behind the title of each note."""
+    """Put a colon after the title of each note."""
     for title in element.find_all(True):
         if any(name in _NOTE_TITLES or "admonitionHeading" in name for name in class_names(title)):
             words = title.get_text().rstrip()
@@ -290,6 +290,28 @@ def _link(element: Tag, text: str, *, is_plain: bool) -> str:
     return f"{start}[{words}]({address}){end}"
 
 
+def _heading(level: int, tag: Tag, text: str, *, is_inline: bool) -> str:
+    words = " ".join(text.split())
+    if not words or is_inline:
+        return f" {words} " if words else ""
+    anchor = re.sub(r"[\s{}]", "", str(tag.get("data-anchor") or ""))
+    return f"\n\n{'#' * max(1, min(6, level))} {words} {{#{anchor}}}\n\n"
+
+
+def _item(tag: Tag, text: str) -> str:
+    mark = f"{tag.get('data-mark', '-')} " if tag.parent is not None and tag.parent.name == "ol" else "- "
+    first, *rest = text.strip().split("\n")
+    lines = [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
+    return "\n".join(lines) + "\n" if first else "\n"
+
+
+def _image(tag: Tag, *, is_plain: bool) -> str:
+    alt = str(tag.get("alt") or "")
+    alt = alt if is_plain else marked(alt)
+    alone = tag.has_attr("data-alone") and alt.strip()
+    return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
+
+
 @cache
 def _converter() -> Any:
     """markdownify, with the Markdown of the rest of askbook. `unmarked` settles which signs of the text are escaped."""
@@ -305,11 +327,7 @@ def _converter() -> Any:
             return text.lstrip() if is_line else text
 
         def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
-            words = " ".join(text.split())
-            if not words or "_inline" in parent_tags:
-                return f" {words} " if words else ""
-            anchor = re.sub(r"[\s{}]", "", str(el.get("data-anchor") or ""))
-            return f"\n\n{'#' * max(1, min(6, n))} {words} {{#{anchor}}}\n\n"
+            return _heading(n, el, text, is_inline="_inline" in parent_tags)
 
         def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             code = _code(el)
@@ -322,16 +340,10 @@ def _converter() -> Any:
         convert_th = convert_td
 
         def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            mark = f"{el.get('data-mark', '-')} " if el.parent is not None and el.parent.name == "ol" else "- "
-            first, *rest = text.strip().split("\n")
-            lines = [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
-            return "\n".join(lines) + "\n" if first else "\n"
+            return _item(el, text)
 
         def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            alt = str(el.get("alt") or "")
-            alt = alt if "_noformat" in parent_tags else marked(alt)
-            alone = el.has_attr("data-alone") and alt.strip()
-            return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
+            return _image(el, is_plain="_noformat" in parent_tags)
 
         def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return _link(el, text, is_plain="_noformat" in parent_tags)

@@ -43,11 +43,7 @@ async def index_manual(
     read, and the ingestion is not imported. Of several processes that start in a new home, one indexes the manual and
     the others wait; raises `RetrievalError` "index_locked" after a minute.
     """
-
-    def watch(step: IngestProgress) -> None:
-        if progress and step.step == "embed" and step.waiting is None:
-            progress(step.done, step.total)
-
+    watch = _progress_of_embedding(progress)
     give_up = time.monotonic() + _LONGEST_WAIT
     while not await is_current(index, embedder, sparse, stamp):
         from rag.ingest.book_sources import IngestOptions
@@ -68,6 +64,16 @@ async def index_manual(
             if error.code != "index_locked" or time.monotonic() > give_up:
                 raise
         await asyncio.sleep(random.uniform(0.2, 0.6))
+
+
+def _progress_of_embedding(progress: Callable[[int, int], None] | None) -> Callable[[IngestProgress], None]:
+    """Reports how many texts are embedded, which is nearly all the time that the manual takes."""
+
+    def watch(step: IngestProgress) -> None:
+        if progress and step.step == "embed" and step.waiting is None:
+            progress(step.done, step.total)
+
+    return watch
 
 
 async def _fitting(index: ports.ChunkIndex, embedder: ports.Embedder, sparse: ports.SparseEncoder) -> IndexInfo | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag.book import Chunk, Document, IndexEntry, IndexInfo
@@ -16,6 +16,7 @@ from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.system.process import program
 
 PageId = tuple[str, str]  # source, path
+Chunker = Callable[[Document], Sequence[Chunk] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def make_plan(
     entries: Sequence[IndexEntry],
     *,
     sources: Collection[str],
-    chunk: Callable[[Document], Sequence[Chunk] | None],
+    chunk: Chunker,
     spared: Collection[PageId] = (),
 ) -> Plan:
     """Compare the pages with the index's entries of `sources`. Entries of other sources are not touched.
@@ -96,37 +97,51 @@ def make_plan(
     for entry in entries:
         if entry.source in sources:
             stored[(entry.source, entry.source_file_path)].append(entry)
-    added: list[PageId] = []
-    changed: list[PageId] = []
-    unchanged: list[PageId] = []
-    write: dict[str, Chunk] = {}
-    kept = {entry.id for page in set(spared) & stored.keys() for entry in stored[page]}
     wanted = list({page_key(document): document for document in documents}.values())
+    found = _Comparison()
+    found.kept.update(entry.id for page in set(spared) & stored.keys() for entry in stored[page])
     for document in wanted:
-        page = (document.source, document.path)
-        held = stored.get(page, [])
-        same = bool(held) and all(entry.document_sha256 == document.sha256 for entry in held)
-        if same and is_whole(held):
-            unchanged.append(page)
-            kept.update(entry.id for entry in held)
-            continue
-        chunks = chunk(document)
-        if chunks is None:
-            kept.update(entry.id for entry in held)
-            continue
-        there = {entry.id for entry in held} if same else set()
-        kept.update(there & {c.id for c in chunks})
-        write.update((c.id, c) for c in chunks if c.id not in there)
-        (changed if held else added if chunks else unchanged).append(page)
+        found.compare(document, stored.get((document.source, document.path), []), chunk)
     present = {(d.source, d.path) for d in wanted} | set(spared)
     gone = tuple(page for page in stored if page not in present)
     ours = {entry.id for held in stored.values() for entry in held}
-    remove = frozenset(ours - kept - write.keys())
-    empty = tuple(page for page in unchanged if page not in stored)
-    pages = (tuple(added), tuple(changed), tuple(unchanged), gone)
+    remove = frozenset(ours - found.kept - found.write.keys())
+    empty = tuple(page for page in found.unchanged if page not in stored)
+    pages = (tuple(found.added), tuple(found.changed), tuple(found.unchanged), gone)
     left = {(entry.source, entry.source_file_path) for entry in entries if entry.id not in remove}
-    left |= {(c.source, c.source_file_path) for c in write.values()}
-    return Plan(*pages, tuple(write.values()), remove, *_counts(entries, write, remove), len(left), empty)
+    left |= {(c.source, c.source_file_path) for c in found.write.values()}
+    counts = _counts(entries, found.write, remove)
+    return Plan(*pages, tuple(found.write.values()), remove, *counts, len(left), empty)
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """What the comparison of pages with their stored chunks has found: the pages, the chunks to write, by id, and the
+    ids of the stored chunks to keep.
+    """
+
+    added: list[PageId] = field(default_factory=list)
+    changed: list[PageId] = field(default_factory=list)
+    unchanged: list[PageId] = field(default_factory=list)
+    write: dict[str, Chunk] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+
+    def compare(self, document: Document, held: Sequence[IndexEntry], chunk: Chunker) -> None:
+        """Compare one page with the entries that the index holds of it."""
+        page = (document.source, document.path)
+        same = bool(held) and all(entry.document_sha256 == document.sha256 for entry in held)
+        if same and is_whole(held):
+            self.unchanged.append(page)
+            self.kept.update(entry.id for entry in held)
+            return
+        chunks = chunk(document)
+        if chunks is None:
+            self.kept.update(entry.id for entry in held)
+            return
+        there = {entry.id for entry in held} if same else set()
+        self.kept.update(there & {c.id for c in chunks})
+        self.write.update((c.id, c) for c in chunks if c.id not in there)
+        (self.changed if held else self.added if chunks else self.unchanged).append(page)
 
 
 def is_whole(held: Sequence[IndexEntry]) -> bool:

@@ -32,7 +32,7 @@ def same_title(one: str, other: str) -> bool:
 
 
 def is_numbered(title: str, other: str) -> bool:
-    """Whether a title is another one behind the number of a section, as in `4. Miscellaneous`."""
+    """Whether a title is another one after the number of a section, as in `4. Miscellaneous`."""
     number = _SECTION.match(title)
     return number is not None and same_title(title[number.end() :], other)
 

@@ -145,7 +145,7 @@ class Arrivals:
     async def take(self) -> list[bytes]:
         """What has arrived, at least one part; empty at the end. Raises what the response fails with, after its parts.
 
-        A part that came while nobody waited brings along those behind it that have come since.
+        A part that came while nobody waited brings along those that have come after it.
         """
         self._wanted.set()
         if self._arrived and not self._ended:

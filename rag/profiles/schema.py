@@ -127,9 +127,9 @@ class AnswerSection(Section):
 
     `grounding` decides what happens to sentences that their citations do not support: "strict" removes contradicted and
     marks unconfirmed ones, "exact" removes both, "flag" marks both, and "off" shows all. `judge` "auto" lets a model
-    confirm and reject doubtful sentences; "none" does not. `context_title` is a line above the passages in the prompt.
-    `marker_rule` appends askbook's rule about numbered passages to the instructions. `footer` applies only to the style
-    "numbered".
+    judge the sentences that are neither quotations nor contradicted; "none" does not. `context_title` is a line above
+    the passages in the prompt. `marker_rule` appends askbook's rule about numbered passages to the instructions.
+    `footer` applies only to the style "numbered".
     """
 
     refusal: Text = REFUSAL

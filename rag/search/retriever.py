@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -33,7 +33,7 @@ from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, joined, queries_of, ranked, weighed
-from rag.search.rerank import reranked
+from rag.search.reranker import reranked
 from rag.text.english.speech_acts import about_book
 from rag.text.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
@@ -95,9 +95,9 @@ class HybridRetriever:
     tool_name: str = "search_book"
     reranker: Reranker | None = None
     profile: str = ""  # the profile that owns the collection, named in error hints
-    _words: tuple[int, Collection[str]] | None = field(
+    _words: tuple[int, Mapping[str, int]] | None = field(
         default=None, init=False
-    )  # the number of chunks, and their words
+    )  # the number of chunks, and how often each word occurs in them
 
     async def retrieve(
         self,
@@ -130,8 +130,10 @@ class HybridRetriever:
         trace = Trace(tuple(queries), legs, threshold, tuple(candidates))
         return SearchResult(passages, retrieval, trace)
 
-    async def words(self) -> Collection[str]:
-        """How often the book, or `VOCABULARY_CHUNKS` chunks of it, have each word; read again when its size changes."""
+    async def words(self) -> Mapping[str, int]:
+        """How often each word occurs in the book, or in `VOCABULARY_CHUNKS` chunks of it; counted again when the size
+        of the book changes.
+        """
         entries = await self.index.entries()
         if self._words is None or self._words[0] != len(entries):
             ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
@@ -151,14 +153,15 @@ class HybridRetriever:
         self, queries: Sequence[SearchQuery], where: SearchFilter | None, *, k: int, threshold: float
     ) -> HybridHits:
         """Search the index. The legs: dense and sparse for the raw question, then dense for each other query."""
-        refused: IndexInfo | None = None
+        mismatched: IndexInfo | None = None
 
         def encode(info: IndexInfo) -> list[Leg]:
-            nonlocal refused
-            refused = info
-            # Before embedding, which may be billed.
-            check_models(info, self.index.collection, self.embedder, self.sparse, self.profile)
-            refused = None
+            nonlocal mismatched
+            try:  # before embedding, which may be billed
+                check_models(info, self.index.collection, self.embedder, self.sparse, self.profile)
+            except RetrievalError:
+                mismatched = info  # for `advised`, which can await the sources that the command has to name
+                raise
             raw, *others = self._embed([query.text for query in queries])
             if info.dimension not in (0, len(raw)):
                 raise wrong_size(info, self.embedder.model_id, len(raw))
@@ -170,7 +173,7 @@ class HybridRetriever:
         try:
             return await self.index.search(encode, rank, limit=max(DEPTH, k), where=where)
         except RetrievalError as error:
-            better = await advised(error, refused, self.index, self.embedder, self.sparse, self.profile)
+            better = await advised(error, mismatched, self.index, self.embedder, self.sparse, self.profile)
             if better is error:
                 raise
             raise better from None

@@ -61,10 +61,10 @@ class BookTools:
         """Ask the book a question. Returns an answer whose sentences were checked, with its citations."""
         person = _person(ctx)
         stored = person.stored(thread_id) if thread_id else None
-        knobs = {name: value for name, value in (("filter", filter), ("top_k", top_k)) if value is not None}
+        overrides = {name: value for name, value in (("filter", filter), ("top_k", top_k)) if value is not None}
         try:
             chosen = await choose(self._hosting, person, stored, book=book)
-            context = options_of(self._hosting, knobs | {"profile": chosen.profile})
+            context = options_of(self._hosting, overrides | {"profile": chosen.profile})
 
             def asked(agent: HostedAgent) -> AsyncGenerator[Event, None]:
                 if stored is None:

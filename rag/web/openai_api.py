@@ -85,9 +85,9 @@ async def _turn(
 ) -> HttpResponse:
     hosting, person, metadata = hosting_of(request), person_of(request), metadata_of(data)
     stored = _stored_thread(metadata, person)
-    options_of(hosting, _knobs(data))  # what is not valid is refused before anything is looked up
+    options_of(hosting, _overrides(data))  # what is not valid is refused before anything is looked up
     chosen = await choose(hosting, person, stored, book=model.book, profile=model.profile)
-    context = options_of(hosting, _knobs(data) | {"profile": chosen.profile})
+    context = options_of(hosting, _overrides(data) | {"profile": chosen.profile})
 
     def asked(agent: HostedAgent) -> AsyncGenerator[Event, None]:
         if stored is None:
@@ -167,18 +167,18 @@ def _text(content: Any, position: int) -> str:
     raise UsageError(f"Message {position} has no text in content.", code="invalid_option")
 
 
-def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
+def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
     """The sampling options that a turn has too. OpenAI's temperature goes up to 2, a turn's up to 1."""
-    knobs: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     temperature, length = data.get("temperature"), data.get("max_completion_tokens") or data.get("max_tokens")
     if temperature is not None:
         bounded = isinstance(temperature, int | float) and 1 < temperature <= 2
-        knobs["temperature"] = 1.0 if bounded else temperature
+        overrides["temperature"] = 1.0 if bounded else temperature
     if length is not None:
-        knobs["max_tokens"] = length
+        overrides["max_tokens"] = length
     if data.get("n") not in (None, 1):
         raise UsageError("n must be 1.", code="invalid_option")
-    return knobs
+    return overrides
 
 
 def _whole(response: Response, model: str) -> HttpResponse:

@@ -56,19 +56,10 @@ def _options(context_type: type[BaseModel], profiles: Sequence[str]) -> Schema:
 
 
 def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
-    closed = {"additionalProperties": False}
-    context = {"type": "object", "properties": options} | closed
-    book = _MAYBE_TEXT | {"description": "One of /api/books; a conversation stays with its book."}
-    asked = {"question": _TEXT | {"minLength": 1}, "book": book, "metadata": _MAYBE_OBJECT}
-    turn = _object("question", **asked, **options, context=context) | closed
-    last = _MAYBE_TEXT | {"description": "The request_id or the question of the turn that is meant."}
-    again = _object(book=book, last=last, **options, context=context) | closed
     model = {"anyOf": [{"enum": [*profiles, ANY]}, _TEXT | {"description": _MODEL}, {"type": "null"}]}
     messages = {"type": "array", "items": _object("role", role=_TEXT, content=_CONTENT), "minItems": 1}
     completion = _object("messages", model=model, messages=messages, stream={"type": "boolean"}, metadata=_MAYBE_OBJECT)
     names = {"type": "array", "items": _TEXT}
-    thread = _parameter("thread_id", minLength=1, maxLength=255, pattern=r"^(?!\.{1,2}$)") | {"description": _ID}
-    listed, of_thread = _object("threads", "more", threads=_LIST), "/api/threads/{thread_id}"
     in_book = _parameter("book", "query")
     return {
         "/healthz": {"get": _operation("whether the index and the memory answer", answer=_HEALTH) | _UNHEALTHY},
@@ -80,6 +71,25 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
             )
         },
         "/api/passages/{chunk_id}": {"get": _operation("a stored passage", _parameter("chunk_id"), in_book)},
+        **_thread_paths(options),
+        "/v1/models": {"get": _operation("the profiles and books as models", answer=_object("data", data=_LIST))},
+        "/v1/models/{model}": {"get": _operation("one model", _parameter("model"), answer=_object("id", id=_TEXT))},
+        "/v1/chat/completions": {"post": _completion(completion)},
+    }
+
+
+def _thread_paths(options: Schema) -> Schema:
+    """The paths of stored conversations."""
+    closed = {"additionalProperties": False}
+    context = {"type": "object", "properties": options} | closed
+    book = _MAYBE_TEXT | {"description": "One of /api/books; a conversation stays with its book."}
+    asked = {"question": _TEXT | {"minLength": 1}, "book": book, "metadata": _MAYBE_OBJECT}
+    turn = _object("question", **asked, **options, context=context) | closed
+    last = _MAYBE_TEXT | {"description": "The request_id or the question of the turn that is meant."}
+    again = _object(book=book, last=last, **options, context=context) | closed
+    thread = _parameter("thread_id", minLength=1, maxLength=255, pattern=r"^(?!\.{1,2}$)") | {"description": _ID}
+    listed, of_thread = _object("threads", "more", threads=_LIST), "/api/threads/{thread_id}"
+    return {
         "/api/threads": {"get": _operation("the newest conversations", _parameter("before", "query"), answer=listed)},
         of_thread: {
             "get": _operation(
@@ -95,9 +105,6 @@ def _paths(options: Schema, profiles: Sequence[str]) -> Schema:
             )
         },
         f"{of_thread}/clear": {"post": _operation("delete a conversation", thread)},
-        "/v1/models": {"get": _operation("the profiles and books as models", answer=_object("data", data=_LIST))},
-        "/v1/models/{model}": {"get": _operation("one model", _parameter("model"), answer=_object("id", id=_TEXT))},
-        "/v1/chat/completions": {"post": _completion(completion)},
     }
 
 

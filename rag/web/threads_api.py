@@ -116,8 +116,8 @@ async def take_turn(request: Request) -> Response:
 async def _book_and_options(request: Request, stored: str, data: dict[str, Any]) -> tuple[str, BaseModel]:
     """The book and the options of a turn, of the body's remaining fields and of the conversation."""
     hosting, named = hosting_of(request), data.pop("book", None)
-    context = options_of(hosting, _knobs(data))
-    chosen = await choose(hosting, person_of(request), stored, book=named, profile=_knobs(data).get("profile"))
+    context = options_of(hosting, _overrides(data))
+    chosen = await choose(hosting, person_of(request), stored, book=named, profile=_overrides(data).get("profile"))
     return chosen.book, context.model_copy(update={"profile": hosting.offer.choose(chosen.profile)})
 
 
@@ -139,7 +139,7 @@ def _last(data: dict[str, Any]) -> str | None:
     return last
 
 
-def _knobs(data: Mapping[str, Any]) -> dict[str, Any]:
+def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
     nested = data.get("context") or {}
     if not isinstance(nested, dict):
         raise UsageError("context is not a JSON object.", code="invalid_option")

@@ -10,7 +10,7 @@ from math import hypot
 from typing import Any, Final
 
 _FIXED_PITCH: Final = 1  # a flag of a font, PDF 32000-1:2008, table 123
-FIXED: Final = " (one width)"  # behind the name of a font that says so itself
+FIXED: Final = " (one width)"  # added to the name of a font that says so itself
 _NARROW: Final = frozenset("ijlt.,:;!|'1")
 _WIDE: Final = frozenset("mwMW@%")
 TELLING: Final = _NARROW | _WIDE
@@ -22,7 +22,7 @@ _MEASURED: Final = 20_000  # characters of such a page
 _OFTEN: Final = 500  # a file loses spaces if one is missing in so many characters
 RAISED: Final = 0.2  # sizes of type by which a power is above its line
 SMALLER: Final = 0.9  # of the size of type, which that of a power does not reach
-# What a power may stand behind: a variable, a number or a bracket. A digit or a minus sign follows.
+# What a power may follow: a variable, a number or a bracket. The power begins with a digit or a minus sign.
 _TO_A_POWER: Final = re.compile(r"(?:(?<![^\W_])[^\W\d_]|\d|[)\]])(?=[-\u2212\u2013]?\d)")
 _LETTER_SPACED: Final = 3  # in a line where every third gap is wide, letters are spaced and not words
 
