@@ -106,3 +106,21 @@ def test_a_line_that_ends_in_the_middle_of_a_clause_goes_on_in_the_next(answer: 
 def test_lines_that_are_whole_are_sentences_of_their_own() -> None:
     proof = prove("The pump moves 40 litres a minute [1]\nCleaning takes three steps [2]", PASSAGES)
     assert [sentence.passages for sentence in proof.sentences] == [(1,), (2,)]
+
+
+INSTALL = "Install it:\n\n```bash\npip install uv\nuv sync --frozen\n```\n"
+
+
+@pytest.mark.parametrize("sign", ["> ", ">", "> > "])
+def test_a_block_of_code_in_a_quotation_is_code(sign: str) -> None:
+    def quoted(code: str) -> str:
+        return re.sub(r"^", sign, f"```bash\n{code}\n```", flags=re.MULTILINE)
+
+    held = prove(f"{quoted('pip install uv')}\n\nThen it is installed [1].", [INSTALL])
+    assert held.sentences[0].text == quoted("pip install uv")
+    assert [sentence.standing for sentence in held.sentences] == ["supported", "supported"]
+    assert prove(f"{quoted('pip install evil')}\n[1]", [INSTALL]).sentences[0].standing == "contradicted"
+
+
+def test_a_fence_that_a_model_forgets_in_a_quotation_is_closed_there() -> None:
+    assert prove("> ```bash\n> pip install uv", [INSTALL]).text.startswith("> ```bash\n> pip install uv\n> ```\n")

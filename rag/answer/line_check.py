@@ -183,6 +183,7 @@ _ORDERED: Final = "order: only an order has all of its words together"
 _RELATED: Final = 0.34  # least share of the sentence's words in a passage that adds to a supporting one
 _SAYS: Final = re.compile(r"[\w`]")  # a line without it, such as "**", says nothing
 _CELL: Final = re.compile(r"[^\s|]")  # a row of a table may say something in signs
+_QUOTED: Final = re.compile(r"^(?:>[ \t]?)+", re.MULTILINE)  # the signs of a block quotation
 _FREE: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|(?<!\S)(?:#|//|--) .*")  # strings and comments in code
 _LONG_NUMBER: Final = re.compile(r"\d[\d.: ()/-]{5,}\d")  # an IP or a telephone number
 _NO_PASSAGE: Final = "citation: it names no passage of this turn"
@@ -369,7 +370,10 @@ class LineCheck:
 
     def _check_code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
-        block, cited = line.text, [self._sources[number] for number in numbers]
+        block, cited = (
+            _QUOTED.sub("", line.text) if line.text[0] == ">" else line.text,
+            [self._sources[number] for number in numbers],
+        )
         lines = [" ".join(text.split()) for text in block.split("\n")[1:]]
         wanted = {line for line in lines if line and line != OMISSION and not re.fullmatch(r"[`~]{3,}", line)}
         by = next((source.number for source in cited if wanted and wanted <= source.lines), None)

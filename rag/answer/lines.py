@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from rag.answer.citations import CitationForms
-from rag.answer.pieces import PieceSplitter, TextPiece
+from rag.answer.pieces import OPENING, PieceSplitter, TextPiece
 from rag.text.english.numerals import SMALL
 from rag.text.english.phrases import ANNOUNCES, CAPTION, SOURCE_LABEL, SOURCES_TITLE
 from rag.text.english.units import unit_of
@@ -197,13 +197,13 @@ class LineParser:
         if self._overlong and not goes_on:
             long = "distant: it is too long for one sentence"
             yield self._placed(AnswerLine("sentence", MarkedText(""), standing="contradicted", reasons=(long,)))
-        if not text or (piece.kind == "code" and not any(line.strip(" \t`~") for line in inner)):
+        if not text or (piece.kind == "code" and not any(line.strip("> \t`~") for line in inner)):
             self._gap += raw if not text else "" if "\n" in self._gap else "\n"
             return
         gap, self._gap = self._gap + raw[: len(raw) - len(raw.lstrip())], raw[len(raw.rstrip()) :]
         if piece.kind == "code":
-            sign = re.match(r"`{3,}|~{3,}", fence)
-            if sign and not (inner and inner[-1].strip().startswith(sign[0])):
+            sign = OPENING.match(fence)
+            if sign and not (inner and inner[-1].strip("> \t").startswith(sign["fence"])):
                 text += f"\n{sign[0]}"  # the closing fence that a model may forget; what follows would become code
             yield self._placed(AnswerLine("code", MarkedText(text), gap=gap))
         else:

@@ -26,7 +26,8 @@ _EVENT: Final = re.compile(
 _OPEN_TAG: Final = re.compile(r"<[^<>\n]{0,110}\Z")
 _LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL: Final = re.compile("[\x1b\x9b\x9d]")
-_OPENING: Final = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")  # no backtick follows a fence of backticks (CommonMark 4.5)
+# The fence of a block of code, in a quotation too. No backtick follows a fence of backticks (CommonMark 4.5).
+OPENING: Final = re.compile(r"(?P<quoted>(?:>[ \t]*)*)(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 _THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>")
 _REST: Final = re.compile(r"\s*+(?=\S)")
@@ -149,15 +150,16 @@ class PieceSplitter:
             self._closing = _THOUGHT_ENDS
             return "thought"
         head = self._text.lstrip()[: len("<thinking>")]
-        fenced = any(head.startswith(fence) or (fence.startswith(head) and not ended) for fence in _FENCES)
+        sign = head.lstrip("> \t")
+        fenced = any(sign.startswith(fence) or (fence.startswith(sign) and not ended) for fence in _FENCES)
         line, newline, _ = self._text.partition("\n")
         if not ended and ("<thinking>".startswith(head) or (self._at_line_start and fenced and not newline)):
             return None
-        opening = _OPENING.match(line) if self._at_line_start else None
+        opening = OPENING.match(line) if self._at_line_start else None
         if opening is None:
             return "text"
-        fence = f"{opening[0]}{opening[0][0]}*+"
-        self._closing = re.compile(rf"\n[ \t]*+{fence}(?=[ \t]*+\n|[ \t]++[\[【])")  # or with a marker
+        fence, before = f"{opening['fence']}{opening['fence'][0]}*+", "[ \t>]*+" if opening["quoted"] else "[ \t]*+"
+        self._closing = re.compile(rf"\n{before}{fence}(?=[ \t]*+\n|[ \t]++[\[【])")  # or with a marker
         return "code"
 
     def _closed_end(self) -> int | None:
