@@ -34,7 +34,7 @@ DELIMITER: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
 _BARE_ROW: Final = re.compile(r"[^\n`|]*(?:`[^`\n]*`[^\n`|]*)*[^\n]?\|[ \t][^\n]*[^\s.!?:]")  # without bars at its ends
 _EMPHASIS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
 _JOINS_NEXT: Final = re.compile(r"[,;]?[ \t]+(?:and|or)[ \t]*\Z|[,;][ \t]*\Z")  # at the end of an item: "a node, or"
-_OPEN: Final = re.compile(r"\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
+_OPEN: Final = re.compile(r"(?<!\\)\[(?:\\.|[^\[\]\\\n]){0,300}$|\]\([^()\n]{0,500}$|<[A-Za-z/!][^<>\n]{0,500}$")
 
 
 @dataclass(slots=True, eq=False)

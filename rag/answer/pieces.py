@@ -31,7 +31,9 @@ OPENING: Final = re.compile(r"(?P<quoted>(?:>[ \t]*)*)(?P<fence>`{3,}(?=[^`]*$)|
 _THOUGHT: Final = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_ENDS: Final = re.compile(r"</think(?:ing)?>")
 _REST: Final = re.compile(r"\s*+(?=\S)")
-_MARKER: Final = r"(?:\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\]\]?|【[^【】\n]{1,120}】)"
+_MARKER: Final = (
+    r"(?:\\?\[\[?[^\[\]\n]{0,20}\d[\d\s,;/‐‑‒–—―−~-]{0,100}+(?:†[^\[\]\n]{0,80})?\\?\]\]?|【[^【】\n]{1,120}】)"
+)
 # With a colon it begins a footnote; with a dash a range, [1]-[3].
 _MARKERS: Final = re.compile(rf"(?:{_MARKER}(?!:)(?:[‐‑‒–—-](?=\[)|[ \t]*+)){{1,20}}")
 # Markers before a sentence that begins a line, "[1] It runs.", perhaps behind the sign of an item.
@@ -286,7 +288,7 @@ def _break_of(tag: str) -> str:
 
 def _marker_follows(text: str, at: int) -> bool | None:
     """Whether there are markers at `at`; None while that depends on text that has not arrived."""
-    if text[at] not in "[【":
+    if text[at] not in "[【" and text[at : at + 2] not in ("\\", "\\["):
         return False
     found = _MARKERS.match(text, at)
     end = found.end() if found else at
