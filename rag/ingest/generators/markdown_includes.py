@@ -1,4 +1,4 @@
-"""Files that the plugin include-markdown of MkDocs puts into a page: pypi.org/project/mkdocs-include-markdown-plugin.
+"""Files that the plugin include-markdown of MkDocs (the package mkdocs-include-markdown-plugin) puts into a page.
 
 `{% include-markdown "file" start="..." end="..." %}` puts in the text between two strings, and `{% include "file" %}`
 does the same. A line that is indented indents what it puts in.

@@ -1,8 +1,8 @@
 """The extensions of Python-Markdown that MkDocs sites use, as CommonMark, and the files that they put into a page.
 
-Described at facelessuser.github.io/pymdown-extensions, python-markdown.github.io/extensions and
-pypi.org/project/mdx-include. `--8<--` of pymdownx.snippets and `{! file !}` of mdx_include put in the text as it is,
-also inside code; FastAPI's `{* file *}` puts in a block of code.
+Described at facelessuser.github.io/pymdown-extensions and python-markdown.github.io/extensions, and by the packages
+pymdown-extensions and mdx-include. `--8<--` of pymdownx.snippets and `{! file !}` of mdx_include put in the text as it
+is, also inside code; FastAPI's `{* file *}` puts in a block of code.
 """
 
 from __future__ import annotations
