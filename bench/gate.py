@@ -102,7 +102,7 @@ def study(rows: Rows) -> None:
     every = np.ones(len(names) + 1, dtype=bool)
     found = fit(rows, rows.fitted, every)
     print("fitted: " + ", ".join(f"{n} {w:.2f}" for n, w in zip([*names, "bias"], found, strict=True)))
-    used = rows.evidence @ np.array([*astuple(WITH_TOKENS.weights), WITH_TOKENS.bias])
+    used = rows.evidence @ np.array([*astuple(WITH_TOKENS.coefficients), WITH_TOKENS.bias])
     logit = float(np.log(THRESHOLD / (1 - THRESHOLD)))
     report("in use", rows, used, logit)
     near = ~rows.answerable & ~rows.far & ~rows.same

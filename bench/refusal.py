@@ -103,7 +103,7 @@ def study(name: str, rows: list[Case], x: NDArray[np.float64], used: ConfidenceW
     fitted = fit(x[tunes][:, columns], y[tunes], weight[tunes])
     names = np.array(list(Features.__dataclass_fields__))[columns]
     print(f"\n## {name}\nfitted: " + ", ".join(f"{n} {w:.2f}" for n, w in zip([*names, "bias"], fitted, strict=True)))
-    p: NDArray[np.float64] = 1 / (1 + np.exp(-(x @ np.array(astuple(used.weights)) + used.bias)))
+    p: NDArray[np.float64] = 1 / (1 + np.exp(-(x @ np.array(astuple(used.coefficients)) + used.bias)))
     for tuning, half in ((True, "tuned on"), (False, "held out")):
         for kind in KINDS:
             refused = [p[i] < THRESHOLD for i, c in enumerate(rows) if c.kind == kind and c.tunes is tuning]

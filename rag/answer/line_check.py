@@ -370,10 +370,8 @@ class LineCheck:
 
     def _check_code(self, line: AnswerLine, numbers: Sequence[int]) -> Finding:
         """Whether one cited passage has every line of a block of code. One with a foreign address is not shown."""
-        block, cited = (
-            _QUOTED.sub("", line.text) if line.text[0] == ">" else line.text,
-            [self._sources[number] for number in numbers],
-        )
+        block = _QUOTED.sub("", line.text) if line.text[0] == ">" else line.text
+        cited = [self._sources[number] for number in numbers]
         lines = [" ".join(text.split()) for text in block.split("\n")[1:]]
         wanted = {line for line in lines if line and line != OMISSION and not re.fullmatch(r"[`~]{3,}", line)}
         by = next((source.number for source in cited if wanted and wanted <= source.lines), None)

@@ -23,7 +23,6 @@ from rag.types import (
 
 LEFT_OUT: Final = "(left out: the cited passages do not say this)"  # in place of an item, a row or a lead-in
 _EMPTY_ROW: Final = re.compile(r"[\s|]+")
-_UNREAD: Final = "not in English and {} not checked."
 # Why sentences were removed.
 _REMOVED: Final = "nothing was left of it after what the cited passages do not have was removed."
 _REMOVED_IN: Final[dict[GroundingMode, str]] = {
@@ -219,11 +218,8 @@ def notices(counts: Grounding, links: int, *, denies_answer: bool, cut: bool, re
         yield f"Sentences marked {UNCONFIRMED_MARK} could not be confirmed from the passages."
     foreign = sum(any(reason.startswith("language:") for reason in sentence.reasons) for sentence in counts.checked)
     if foreign and counts.mode != "off":
-        yield (
-            f"1 sentence is {_UNREAD.format('was')}"
-            if foreign == 1
-            else f"{foreign} sentences are {_UNREAD.format('were')}"
-        )
+        noun, verb = ("sentence is", "was") if foreign == 1 else ("sentences are", "were")
+        yield f"{foreign} {noun} not in English and {verb} not checked."
     if denies_answer and not refused:
         yield "The model also said that the book does not answer a part of the question."
     if cut:

@@ -60,7 +60,7 @@ class Features:
 class ConfidenceWeights:
     """Weights of a logistic regression; decision 139 says on what those with tokens were fitted."""
 
-    weights: Features
+    coefficients: Features
     bias: float
 
 
@@ -112,7 +112,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
 
 def probability(evidence: Features, weights: ConfidenceWeights) -> float:
     """The probability that the passages answer the question."""
-    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.weights), astuple(evidence), strict=True))
+    score = weights.bias + sum(w * x for w, x in zip(astuple(weights.coefficients), astuple(evidence), strict=True))
     return 1 / (1 + math.exp(-score))
 
 
