@@ -56,12 +56,12 @@ class _StreamedAnswer:
 
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
-        if self.judge and self.judge.worth_asking(self.writer.doubtful_count):
+        if self.judge and self.judge.worth_asking(self.writer.for_judge_count):
             self._ask(self.judge)
 
     def _ask(self, judge: AnswerJudge) -> None:
         """Send the judge the sentences that wait for it, and write a `checking` event with their number."""
-        claims = self.writer.take_doubtful()
+        claims = self.writer.take_for_judge()
         if claims:
             self.emit({"type": "checking", "sentences": len(claims)})
         judge.ask(claims, self.show_judged)

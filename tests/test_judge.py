@@ -517,7 +517,7 @@ def test_what_a_judge_says_changes_standings_alone_and_what_is_streamed_is_the_a
     pending: list[tuple[int, int, bool | None]] = []  # when it is heard, the key, the verdict
 
     def ask(now: int) -> None:
-        for key in writer.take_doubtful():
+        for key in writer.take_for_judge():
             verdict, delay = verdicts[key % len(verdicts)]
             pending.append((now + delay, key, verdict))
 

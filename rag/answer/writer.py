@@ -96,12 +96,12 @@ class AnswerWriter:
         return self._ended and not self._has_words and not self.refused and not self.grounding.unknown_markers
 
     @property
-    def doubtful_count(self) -> int:
+    def for_judge_count(self) -> int:
         """How many sentences the judge may be asked about now: those of complete paragraphs and lists."""
         return len(self._lines_for_judge())
 
-    def take_doubtful(self) -> dict[int, Claim]:
-        """The doubtful sentences for the judge, by the key of their verdict. Each is handed out once."""
+    def take_for_judge(self) -> dict[int, Claim]:
+        """The sentences that the judge is asked about, by the key of their verdict. Each is handed out once."""
         claims = {}
         for line in self._lines_for_judge():
             claims[len(self._at_judge)] = Claim(self._sanitizer.bare(line.marked), tuple(line.quotes), line.under)

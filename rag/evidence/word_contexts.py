@@ -38,7 +38,7 @@ MOST: Final = 400  # places that are compared with one token
 SAME: Final = 40  # places of one word in one line
 RUN: Final = 3  # content words at the end of a claim that a line has in a row; fewer may be chance
 BEFORE_RUN: Final = 4  # tokens before such a run in which a denial belongs to them
-COPIED: Final = 0.7  # share of a claim that a line has in the same order, from which on it is a near copy of the line
+COPIED: Final = 0.7  # least share of a claim that a line has in the same order if the claim is a near copy of it
 REPLACED: Final = 2  # content words, at most, that are replaced at one place
 REACH: Final = 12  # lines that are compared: those that hold most of the sentence
 

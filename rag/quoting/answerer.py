@@ -79,10 +79,10 @@ MOST: Final = 4  # blocks that are chosen by their scores
 CLOSE: Final = 1.0  # by how much a further block may score less than the best one
 CLOSE_MANY: Final = 2.0  # the same, for a question that asks how or compares, and for an error message
 TIE: Final = 0.15  # by how much an earlier paragraph of the best one's section may score less and still come first
-REPEATED: Final = 0.6  # share of the shorter block's keys from which on two blocks say the same
+REPEATED: Final = 0.6  # least share of the shorter block's keys that two blocks which say the same have in common
 SIDE: Final = 0.6  # share of a heading that the question must have for the section to be about one of its sides
 ANTECEDENTS: Final = 3  # blocks, at most, that a block refers to, each by the one behind it
-FAULTY: Final = 0.25  # faults from which on a block beside a chosen one is not quoted
+FAULTY: Final = 0.25  # least faults that keep a block beside a chosen one from being quoted
 OPENING: Final = 3  # blocks of the start page that say what the book is about
 PARTS: Final = "Parts of the book:"
 

@@ -25,14 +25,14 @@ WHOLE: Final = 800  # characters of a block that is quoted whole
 LONGEST: Final = 650  # characters that are quoted of a longer block
 FROM_START: Final = 0.1  # score of the run of sentences with which a long paragraph begins
 FEW: Final = 6  # items of a list that all begin to be quoted, if it is too long to be quoted whole
-DEFINING: Final = 0.12  # of `defines`, from which on a sentence or an item says what the question asks for
-CLEAR: Final = 0.25  # of a sentence behind the second, from which on an answer begins with it
+DEFINING: Final = 0.12  # least of `defines` of a sentence or an item that says what the question asks for
+CLEAR: Final = 0.25  # least of `defines` of a sentence behind the second with which an answer begins
 LEADING: Final = 2  # sentences before a definition that do not keep it waiting
-ABOVE: Final = 0.6  # share of the terms in the titles above a list, from which on none of its items defines them
+ABOVE: Final = 0.6  # share of the terms in the titles above a list; above it none of its items defines them
 FIELD: Final = 120  # characters of an entry of a record that is always quoted
-ASKED: Final = 0.6  # share of the terms from which on an entry of a list is the one that is asked for
+ASKED: Final = 0.6  # least share of the terms of the entry of a list that is asked for
 ASKED_OF_ALL: Final = 0.8  # the same, of a question that asks for a list
-NEARLY: Final = 0.8  # of the best entry's share, from which on a second entry is as good
+NEARLY: Final = 0.8  # least part of the best entry's share with which a second entry is as good
 
 _FIELD: Final = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
 _TITLE: Final = re.compile(r"\btitle=[\"']([\w.-]*[/\\]?[\w./-]*\.\w{1,8})[\"']")

@@ -38,7 +38,7 @@ from rag.text.vocabulary import is_english, is_foreign, language_of
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block
 CONTEXT_WEIGHT: Final = 0.8  # of a term that only the headings of a block hold
-NAMES_ALL: Final = 0.5  # of `asks_same`, from which on a title names the things that are compared and hardly more
+NAMES_ALL: Final = 0.5  # least of `asks_same` of a title that names the things that are compared and hardly more
 # Weights of the features of a score: the logits of a softmax over the blocks of a question (`bench/ranking.py`).
 COSINE: Final = 2.7  # of the block and the question
 PATH: Final = 1.3  # cosine of the headings above the block and the question
@@ -53,7 +53,7 @@ SAME_WAY: Final = 0.2  # of a block that names the direction that the question a
 OTHER_WAY: Final = 0.9  # taken from a block that names the opposite only
 WITHOUT: Final = 0.9  # of a sentence that leaves out what the question wants left out, if it has all terms
 LATER: Final = 0.75  # of a defining sentence behind the second of its block
-OWN_WORDS: Final = 0.5  # share of an error message from which on it is about something else than the passages
+OWN_WORDS: Final = 0.5  # least share that the passages lack of an error message about something else
 HELD: Final = 0.8  # least match of a term that a block holds as a word
 DEFAULT: Final = 1.0  # of a table that has the default that is asked for, besides what its rank takes
 COMPARES: Final = 1.0  # of a block whose heading or label names just the things that a question compares
