@@ -343,6 +343,12 @@ def test_courtesy_and_typing_do_not_change_an_answer(written: str) -> None:
     assert ask(written) == ask("How do I run the tests?") != REFUSAL
 
 
+def test_a_bare_question_is_as_likely_to_be_answered_as_one_that_says_how_do_i() -> None:
+    hand = [NumberedPassage(1, "Gripper", "The hand closes around the mug.", "gripper.md")]
+    bare, asked = (features(read(f"{frame}close the hand of the robot", hand, None)) for frame in ("", "How do I "))
+    assert bare.length == asked.length
+
+
 @pytest.mark.parametrize("question", ["How do I say thanks?", "What is in this book?", "hello world", "UV_INDEX_URL"])
 def test_words_of_courtesy_that_are_asked_about_stay(question: str) -> None:
     assert plain_question(question) == question

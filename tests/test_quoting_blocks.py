@@ -90,6 +90,7 @@ def test_no_sentence_is_shown_without_what_it_points_to() -> None:
         "This is why it turns.",
         "Will turn the widget.",
         "From there, a widget turns.",
+        "Which will turn one widget against another.",
         "With that, it turns.",
         "By turning it, you avoid that kind of risk.",
         "You should instead turn it.",
@@ -175,6 +176,12 @@ def test_a_caption_alone_answers_nothing(caption: str) -> None:
     assert ask("What does the gear of the widget do?", f"{caption}\n\nThe gear turns the widget.") == (
         "The gear turns the widget. [1]"
     )
+
+
+def test_a_default_above_a_description_is_quoted_with_it() -> None:
+    setting = "Default: `12` (a dozen)\n\nHow many teeth the gear has. More turn slowly."
+    answer = ask("How many teeth has the gear of the widget?", setting, "Settings of the widget > GEAR_TEETH")
+    assert answer.startswith("`GEAR_TEETH` [1]\n\nDefault: `12` (a dozen) [1]\n\nHow many teeth the gear has. [1]")
 
 
 def test_a_field_of_a_record_is_quoted_and_begins_an_answer_only_if_it_is_asked_for() -> None:

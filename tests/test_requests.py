@@ -36,6 +36,8 @@ def test_comparisons(question: str) -> None:
         "Which flag do I set to stop it?",
         "I'd like a node to restart by itself.",
         "Install ROS on Windows",
+        "find broken links in my package",
+        "list the nodes that run",
     ],
 )
 def test_steps(question: str) -> None:
@@ -49,10 +51,23 @@ def test_steps(question: str) -> None:
         "How do launch files work?",
         "Can I install two versions?",
         "error: could not find the package when I run ros install --system",
+        "list comprehension syntax",
+        "set theory",
     ],
 )
 def test_no_steps(question: str) -> None:
     assert not shape(question).steps
+
+
+def test_a_question_that_does_not_say_that_it_asks_is_bare() -> None:
+    bare = ["trash folder", "find broken links in my package"]
+    asked = [
+        "How do I start a node",
+        "the trash folder?",
+        "I want a node to restart",
+        "fatal error: no such file or folder",
+    ]
+    assert [shape(question).bare for question in [*bare, *asked]] == [True] * 2 + [False] * 4
 
 
 def test_what_stands_in_place_of_something_is_no_comparison_in_a_question_how() -> None:

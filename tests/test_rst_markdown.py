@@ -99,3 +99,14 @@ def test_a_table_that_is_set_in_is_no_quotation(tmp_path: Path) -> None:
     table = "T\n=\n\nThey are:\n\n  == ======\n  a  b\n  == ======\n  1  A gear.\n  == ======\n\n  In short.\n"
     assert "They are:\n\n| a | b |\n| --- | --- |\n| 1 | A gear. |\n\nIn short." in text_of(table, tmp_path)
     assert "They say:\n\n> We turn." in text_of("T\n=\n\nThey say:\n\n  We turn.\n", tmp_path)
+
+
+def test_a_setting_says_its_type_and_its_default(tmp_path: Path) -> None:
+    setting = (
+        "T\n=\n\n.. confval:: teeth\n   :type: int\n   :default: ``12`` (a dozen)\n   :no-index:\n\n   How many.\n"
+    )
+    assert "`teeth`\n\nType: int; Default: `12` (a dozen)\n\nHow many." in text_of(setting, tmp_path)
+
+
+def test_a_term_that_is_bold_is_bold_once(tmp_path: Path) -> None:
+    assert "- **basic**: A gear." in text_of("T\n=\n\n**basic**\n  A gear.\n", tmp_path)

@@ -22,6 +22,7 @@ _SILENT: Final = frozenset(
 _SET_IN: Final = frozenset({"table", "literal_block", "doctest_block", "definition_list"})
 _LISTS: Final = frozenset({"bullet_list", "enumerated_list"})
 _BLOCK_BEGIN: Final = re.compile(r"^(?=#{1,6}\s|[>+-]\s|\d{1,9}[.)]\s|```|~~~)", re.MULTILINE)
+_BOLD: Final = re.compile(r"\*\*[^*]+\*\*")
 _PROBLEM: Final = re.compile(r":?[\w:+.-]*:?`([^`<]*?)(?:\s*<[^`]*>)?`_{0,2}")
 
 
@@ -148,7 +149,8 @@ class RstMarkdown:
         for item in node.children:
             terms, bodies = entry(item)
             term = ", ".join(map(self._inlines, terms))
-            found.append(self._described(f"**{term}**", bodies, level, depth))
+            shown = term if _BOLD.fullmatch(term) else f"**{term}**"
+            found.append(self._described(shown, bodies, level, depth))
         return "\n".join(found)
 
     def _write_field_list(self, node: Node, level: int, depth: int) -> str:

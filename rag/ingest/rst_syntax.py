@@ -301,13 +301,24 @@ def directive_parts(
     is_object = ":" in name or known
     if last in _PLAIN or not (content or is_object):
         return [inner]
-    return [*_signatures(argument), inner]
+    return [*_signatures(argument), *_fields(options if is_object else {}), inner]
 
 
 def _signatures(argument: str) -> list[DirectivePart]:
     return [DirectivePart("literal", line.strip()) for line in argument.split("\n") if line.strip()]
 
 
+def _fields(options: Mapping[str, str]) -> list[DirectivePart]:
+    """What the options of an object say of its type and its value, as one line."""
+    said = [f"{label}: {' '.join(text.split())}" for name, label in _FIELDS.items() if (text := options.get(name))]
+    return [DirectivePart("line", "; ".join(said))] if said else []
+
+
+_FIELDS: Final = {
+    "type": "Type",
+    "default": "Default",
+    "value": "Value",
+}  # options of an object, and how they are shown
 _LANGUAGE: Final = r"[\w+#.-]+"
 
 

@@ -71,6 +71,7 @@ WORDS_ONLY: Final = ConfidenceWeights(Features(5.82, 0.21, -2.03, -2.38, 0.0), -
 THRESHOLD: Final = 0.40  # least probability of an answer; a lower one gives more answers, and more irrelevant ones
 SAME: Final = 0.99  # least `asks_same` with which a heading asks what the question asks
 BEST: Final = 5  # best blocks, at most, of which `Features.together` is the share
+FRAME: Final = 3  # words of "How do I" or "What is a", which a bare question lacks
 LONG: Final = 20  # words of a question; a longer one, such as an error message, counts as one of this length
 
 BUDGET: Final = 1300  # characters of an answer, without markers
@@ -100,7 +101,7 @@ def features(reading: Reading, *, words_only: bool = False) -> Features:
     best = reading.ranked[:BEST]
     return Features(
         joint=max((block.held + (0.0 if words_only else block.cosine) for block in reading.ranked), default=0.0),
-        length=min(max(len(reading.question.split()), len(reading.terms)), LONG),
+        length=min(max(len(reading.question.split()), len(reading.terms)) + FRAME * reading.shape.bare, LONG),
         missing=reading.missing,
         missing_name=max(lacking, default=0.0),
         weakest=max((block.weakest or 0.0 for block in reading.ranked), default=0.0),

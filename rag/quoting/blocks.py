@@ -1,7 +1,8 @@
 """The blocks of a passage, what its author wrote as one and what is quoted as one; and what makes one a poor quotation.
 
 A block is a paragraph, a list with the line that leads to it, code with the paragraph before it, or a table with its
-head and the line above it. The name of a function, alone on a line, belongs to its description. Blocks are made of the
+head and the line above it. The name of a function, alone on a line, belongs to its description, and so does a line with
+its default or its type. Blocks are made of the
 units of `rag.text.sentences`. `faults` says how poor a quotation a block would be, and `is_quotable` whether it is one.
 """
 
@@ -49,6 +50,8 @@ _ENTRY_OF_LINKS: Final = re.compile(r".{0,160}?https?://")
 _SENTENCE_END: Final = re.compile(r"[.。।۔]\W*$")
 _NAMED_VALUE: Final = re.compile(r"[*_]{0,2}\w[^:\n]*: +\S")
 _FIELD: Final = re.compile(r"(?P<mark>[*_]{1,2})(?P<label>\w[^*_:\n]{0,30})(?::(?P=mark)|(?P=mark):) +[^\n]{1,60}")
+# A paragraph that says only what a setting or a function is by default, or of which type: "Default: `5` (five days)".
+_FACTS: Final = re.compile(r"[*_]{0,2}(?:type|default(?: value)?|value)[*_]{0,2}:[*_]{0,2} [^\n]{1,120}", re.IGNORECASE)
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 
 
@@ -241,7 +244,7 @@ def _joined(groups: Iterator[list[Unit]]) -> Iterator[list[Unit]]:
             yield rest
         group = before[len(rest) :] + group
         before = []
-        if group[-1].kind in ("sentence", "lead") and (not leading or is_signature(group[0])):
+        if group[-1].kind in ("sentence", "lead") and (not leading or _says_facts(group[:leading])):
             before = group
         else:
             yield group
@@ -253,15 +256,20 @@ def _introduction(paragraph: Sequence[Unit], group: Sequence[Unit]) -> int:
     """How many sentences at the end of a paragraph lead to the list, code or table after it.
 
     A last line with a colon leads to anything but a paragraph; a short paragraph also leads to code and to a table. The
-    name of a function, alone on a line, leads to what describes it.
+    name of a function, alone on a line, leads to what describes it, and so does its default.
     """
-    if len(paragraph) == 1 and is_signature(paragraph[0]) and group[0].kind != "heading":
-        return 0 if is_signature(group[0]) else 1
+    if _says_facts(paragraph) and group[0].kind != "heading":
+        return 0 if is_signature(group[0]) else len(paragraph)
     if not paragraph or group[0].kind in ("heading", "sentence", "lead"):
         return 0
     if paragraph[-1].end - paragraph[0].start <= INTRODUCTION:
         return len(paragraph) if paragraph[-1].kind == "lead" or group[0].kind in ("code", "table") else 0
     return 1 if paragraph[-1].kind == "lead" else 0
+
+
+def _says_facts(paragraph: Sequence[Unit]) -> bool:
+    """Whether some units are only the name of a function or setting, and its type or default."""
+    return bool(paragraph) and all(is_signature(unit) or _FACTS.fullmatch(unit.text) for unit in paragraph)
 
 
 def _leading(group: Sequence[Unit]) -> Iterator[Unit]:

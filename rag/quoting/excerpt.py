@@ -325,7 +325,7 @@ def _separator(previous: Line | None, line: Line) -> str:
         return (
             "\n" if line.block.begun and line.block.form != "table" and line.block.is_beside(previous.block) else "\n\n"
         )
-    if previous.unit and is_signature(previous.unit):
+    if previous.unit and (is_signature(previous.unit) or _begins_paragraph(previous.unit, line)):
         return "\n\n"
     block, kinds = line.block, {one.unit.kind if one.unit else "" for one in (previous, line)}
     if block.form in ("list", "steps") and _goes_on(previous, line):
@@ -334,6 +334,11 @@ def _separator(previous: Line | None, line: Line) -> str:
     if block.form == "text" or (kinds <= {"sentence", "lead"} and not nested):
         return " "
     return "\n" if kinds <= {"item", "lead", ""} and not (nested or line.goes_on) else "\n\n"
+
+
+def _begins_paragraph(previous: Unit, line: Line) -> bool:
+    """Whether a line of a text is the first of another paragraph, such as what a setting means, below its default."""
+    return line.block.form == "text" and line.unit is not None and previous.block != line.unit.block
 
 
 def _goes_on(previous: Line, line: Line) -> bool:

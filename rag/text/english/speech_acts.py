@@ -36,11 +36,25 @@ _COMPARISON: Final = re.compile(
 )
 # Two things beside each other, which are compared unless the question asks how to do something.
 _CHOICE: Final = re.compile(r"\b(?:slower|faster|instead of|rather than|or)\b", re.IGNORECASE)
-# "How do I", "what do I type", "I'd like to", and titles such as "Install it"; but not "How do selectors work?"
+# Verbs of what somebody wants to do, and those that are as often nouns: "list the files", but not "list comprehension".
+_DO: Final = (
+    r"add|adjust|allow|attach|avoid|bring|choose|clean|connect|convert|create|customi[sz]e|cut|define|delete|disable|do|"
+    r"download|draw|edit|enable|find|fix|force|get|give|hide|hit|ignore|insert|join|keep|limit|load|make|merge|mount|move|"
+    r"open|pass|pin|play|prevent|print|publish|put|read|remove|rename|replace|restore|run|save|see|select|send|serve|set|"
+    r"share|show|skip|speed up|split|start|stop|strip|switch|take|tell|throw|turn|undo|upload|use|wrap|write"
+)
+_DO_OR_NOUN: Final = (
+    r"access|back|build|call|change|check|close|compare|copy|count|export|filter|format|group|import|label|line|list|lock|"
+    r"log|mail|mark|number|order|pull|push|query|record|reset|return|schedule|search|sort|store|test|update|upgrade|view"
+)
+# "How do I", "what do I type", "I'd like to", and what leaves that out, such as "Install it" and "find dead links in my
+# pages"; but not "How do selectors work?"
 _STEPS: Final = re.compile(
     r"\bhow (?:do|can|could|should|would|to|does one)\b(?!.*\bwork\W*$)|"
     r"\b(?:what|where|which \w+) (?:do|can|must|should) i\b|"
-    r"^\W*(?:i(?:['’]d like| (?:\w+ )?(?:want|need)\b)|(?:steps?|install|configure|set up)\b)",
+    r"^\W*(?:i(?:['’]d like| (?:\w+ )?(?:want|need)\b)|(?:steps?|install|configure|set up)\b|"
+    rf"(?:{_DO})(?: [^\s?]+){{3}}|"
+    rf"(?:{_DO_OR_NOUN}) (?:up |down |out )?(?:an?|the|my|our|your|all|some|every|each|one|two|three|it|them)\b)",
     re.IGNORECASE,
 )
 _LIST: Final = re.compile(
@@ -48,6 +62,9 @@ _LIST: Final = re.compile(
     r"what (?:are|were) the|what [a-z]+s (?:are|do|does|can|should)|components|advantages|benefits|"
     r"limitations|challenges|settings|options|commands|rules|phases|steps)\b",
     re.IGNORECASE,
+)
+_SPEAKS: Final = re.compile(
+    r"\W*(?:i|we|my|our|there|whose|will|would|could|has|have|was|were|did|may|must)\b", re.IGNORECASE
 )
 _WHY: Final = re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bwhat(?:'s| is| are)? the point\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(
@@ -343,7 +360,9 @@ def about_book(question: str) -> Literal["about", "contents", ""]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShape:
-    """What a question asks for. `wanted` is what an answer must hold, if anything; `message`: it is a pasted error."""
+    """What a question asks for. `wanted` is what an answer must hold, if anything; `message`: it is a pasted error;
+    `bare`: it does not say that it asks, as "strip comments" and "trash folder".
+    """
 
     definition: bool
     comparison: bool
@@ -352,6 +371,7 @@ class QuestionShape:
     reason: bool
     wanted: Wanted
     message: bool
+    bare: bool
 
 
 def shape(question: str) -> QuestionShape:
@@ -376,6 +396,7 @@ def shape(question: str) -> QuestionShape:
         reason=reason,
         wanted=wanted,
         message=message,
+        bare=not (asks or message or "?" in text or _SPEAKS.match(text)),
     )
 
 
