@@ -24,6 +24,10 @@ def body(html: str) -> str:
             "<dl compact> <dt> </dt> <dd> 0 Off. </dd> <dt> </dt> <dd> 1 On. </dd></dl>",
             "- 0 Off.\n- 1 On.",
         ),
+        (
+            "<dl><dt><span>: </span><em></em> <strong>diary</strong> <em>on</em></dt><dd>One.</dd></dl>",
+            "- **diary** *on*: One.",
+        ),
         ("<dl><dd><p>1: a</p>\n<dd><p>2: b</p></dl><p>c</p>", "- 1: a\n- 2: b\n\nc"),
         ("<dl><div><dt>a</dt><dd><pre>x</pre></dd></div></dl>", "- **a**:\n\n  ```\n  x\n  ```"),
         (

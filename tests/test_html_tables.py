@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rag.ingest.formats.html_files import page_texts
@@ -65,3 +67,24 @@ def test_a_table_of_a_page_that_is_found_by_its_words_keeps_its_cells_too() -> N
 def test_a_cell_that_claims_to_span_everything_takes_linear_time() -> None:
     rows = "<tr>" + "<td rowspan=1000>x</td>" * 20 + "</tr>"
     assert len(body(f"<table>{rows * 300}</table>")) < 200_000
+
+
+def test_a_table_without_a_head_is_one_where_the_text_is_found_by_its_words() -> None:
+    menu = "<div class=menu><a href=b>Next</a></div>"
+    rows = "<tr><td><b>Options</b></td><td></td></tr><tr><td><code>-v</code></td><td>Says more.</td></tr>"
+    text = f"<h1>T</h1><p>{WORDS}</p><pre>list</pre><table>{rows}</table><p>{WORDS}</p>"
+    page = f"<body><div role=navigation>{menu}</div>{text}"
+    found = page_texts(page.encode())[0].body
+    assert re.search(r"\n\n\|[^\n]*Options[^\n]*\n\|(?: --- \|)+\n\|[^\n]*`-v`", found)
+
+
+def test_the_text_of_a_page_of_sphinx_is_found_in_any_theme() -> None:
+    generator = '<meta name="generator" content="Docutils 0.19: https://docutils.example/">'
+    menu = "<div role=navigation>Menu</div>"
+    text = '<div class="document body"><h1 id=t>T</h1><p>A gear.</p></div>'
+    page = f"<head>{generator}</head><body>{menu}{text}{menu}</body>"
+    assert page_texts(page.encode())[0].body == "# T {#t}\n\nA gear."
+
+
+def test_a_line_break_at_the_end_of_a_paragraph_leaves_no_sign() -> None:
+    assert body("<p>A gear.<br>It turns.<br> <br></p><p>Oil.</p>") == "A gear.\\\nIt turns.\n\nOil."

@@ -175,8 +175,9 @@ def _box(name: str, entry: _Entry) -> Tag:
 
 def _shown(term: Tag) -> Tag:
     """A term in one line, as bold letters unless it has a form of its own, such as that of code."""
-    for text in _texts(term):
-        text.replace_with(re.sub(r"\s+", " ", text))
+    for n, text in enumerate(_texts(term)):
+        said = re.sub(r"\s+", " ", text)
+        text.replace_with(said if n else re.sub(r"^ ?: ", "", said))  # Texinfo writes the kind of a definition, or none
     _trim(term)
     term.name = "code" if "sig" in class_names(term) else "span" if term.find(_MARKED) is not None else "b"
     for italic in term.find_all(["i", "em"]) if term.name == "b" else ():

@@ -35,6 +35,7 @@ LEVELS: Final = 12  # of quotes and lists in each other; what is deeper stands o
 TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
 _MANY_BLANKS: Final = re.compile(rf"[ \t]{{{BLANKS}}}[ \t]+")
 _AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
+_ENDED: Final = ("p", "div", "li", "dd", "td", "th", "blockquote")  # blocks
 _INDENTED: Final = ("blockquote", "li", "dd")
 _DROPPED: Final = choice(
     "script, style, noscript, template, svg, iframe, form, button, input, select, textarea, nav, [role=navigation], "
@@ -312,6 +313,12 @@ def _image(tag: Tag, *, is_plain: bool) -> str:
     return f"\n\n{pictured(alt)}\n\n" if alone else " ".join(alt.split())
 
 
+def _is_last(ending: Tag) -> bool:
+    """Whether a line break is the last of a block, which ends there anyway."""
+    after = (getattr(one, "name", None) == "br" or not str(one).strip() for one in ending.next_siblings)
+    return ending.parent is not None and ending.parent.name in _ENDED and all(after)
+
+
 @cache
 def _converter() -> Any:
     """markdownify, with the Markdown of the rest of askbook. `unmarked` settles which signs of the text are escaped."""
@@ -326,12 +333,14 @@ def _converter() -> Any:
             is_line = getattr(el.previous_sibling, "name", None) == "br" and "_noformat" not in (parent_tags or ())
             return text.lstrip() if is_line else text
 
+        def convert_br(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+            return "" if _is_last(el) else str(super().convert_br(el, text, parent_tags))  # type: ignore[misc]
+
         def convert_hN(self, n: int, el: Tag, text: str, parent_tags: set[str]) -> str:
             return _heading(n, el, text, is_inline="_inline" in parent_tags)
 
         def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            code = _code(el)
-            return f"\n\n{fenced(code, _language(el))}\n\n" if code.strip() else ""
+            return f"\n\n{fenced(code, _language(el))}\n\n" if (code := _code(el)).strip() else ""
 
         def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             escaped = re.sub(r"(?<!\\)\|", r"\|", text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
 from rag.ingest.data_values import unicode_text
+from rag.ingest.fences import fenced_lines
 from rag.ingest.formats.file_format import LoadedText
 from rag.ingest.formats.html_furniture import without_furniture
 from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, page_title
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
 _TEXTS: Final = choice("article, main, [role=main]")
+_RULE: Final = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 
 
 def page_texts(raw: bytes) -> list[LoadedText]:
@@ -75,5 +78,28 @@ def _found_by_words(page: BeautifulSoup) -> str:
         deduplicate=False,
     )
     if found:
-        return less_escaped(unicode_text(found))
+        return less_escaped(with_heads(unicode_text(found)))
     return html_text(page.body) if page.body is not None else ""
+
+
+def with_heads(text: str) -> str:
+    """The text with a line below the first row of each table, as Markdown wants; trafilatura puts one below heads only.
+
+    >>> with_heads("A list:\\n| a | b |\\n| c | d |")
+    'A list:\\n\\n| a | b |\\n| --- | --- |\\n| c | d |'
+    """
+    lines = text.split("\n")
+    code = fenced_lines(lines)
+    found: list[str] = []
+    for n, line in enumerate(lines):
+        is_first = _is_row(line) and n not in code and not (n and _is_row(lines[n - 1]))
+        if is_first and n and lines[n - 1].strip():
+            found.append("")
+        found.append(line)
+        if is_first and not (n + 1 < len(lines) and _RULE.fullmatch(lines[n + 1])):
+            found.append("|" + " --- |" * (len(re.findall(r"(?<!\\)\|", line)) - 1))
+    return "\n".join(found)
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("|") and line.rstrip().endswith("|") and len(line.rstrip()) > 1

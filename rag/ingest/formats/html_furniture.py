@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ _FURNITURE: Final = {
     "#synthetic-implementations-list, #blanket-implementations, #blanket-implementations-list",
     "javadoc": ".sub-title, .inheritance, .search-input-container, .table-header",
     "asciidoctor": "#toc, #footer",
+    "mediawiki": "#toc, .mw-editsection, .magnify, .printfooter, .catlinks, #jump-to-nav, #siteSub, #contentSub",
     **dict.fromkeys(("docbook", "modular"), ".navheader, .navfooter, div.toc, div.lot, div[class^=list-of-]"),
     **dict.fromkeys(
         ("texi", "makeinfo"),
@@ -26,6 +28,11 @@ _FURNITURE: Final = {
         "[class*=entries-printindex], .contents, .shortcontents, .contents-heading, .shortcontents-heading, "
         "body > p > font[size='-1']",
     ),
+}
+# Where the text stands, by the program that wrote the page, in pages without `main` and `article`.
+_TEXTS: Final = {
+    "docutils": ("div.body", "div.document"),  # Sphinx names it too, whatever its theme calls the text
+    "mediawiki": ("#mw-content-text", "#bodyContent"),
 }
 # How links lead from page to page: by what they say, by `rel` and by `accesskey`.
 _NEXT: Final = frozenset(["next", "prev", "previous", "<", ">", "<<", ">>", "«", "»", "←", "→", "‹", "›"])
@@ -50,8 +57,10 @@ def without_furniture(page: BeautifulSoup) -> bool:
     _remove_steps(page)
     written_by = meta(page, "name", "generator").strip()
     name = _NAME.match(written_by.lower())
-    furniture = _FURNITURE.get(name[0]) if name else None
-    if furniture is None:
+    if name is None:
+        return True
+    _name_text(page, _TEXTS.get(name[0], ()))
+    if (furniture := _FURNITURE.get(name[0])) is None:
         return True
     for element in page.find_all(class_=True):  # in capitals in "Modular DocBook HTML Stylesheet"
         element["class"] = " ".join(one.lower() if one.isupper() else one for one in class_names(element))
@@ -69,6 +78,14 @@ def without_furniture(page: BeautifulSoup) -> bool:
         block.string = "\n".join(line.get_text() for line in code.select("div.line"))
         code.replace_with(block)
     return True
+
+
+def _name_text(page: BeautifulSoup, places: Sequence[str]) -> None:
+    """Make `main` of the first place that a page has, if it has neither that nor an `article`."""
+    if page.find(["main", "article"]) is None and page.find(role="main") is None:
+        found = next(filter(None, map(page.select_one, places)), None)
+        if found is not None:
+            found.name = "main"
 
 
 def _remove_steps(page: BeautifulSoup) -> None:
