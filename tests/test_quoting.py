@@ -178,6 +178,13 @@ def test_a_question_about_a_version_is_answered_by_that_version(question: str, b
     assert sum(f"[{n}]" in answer for n in (1, 2, 3)) <= 1
 
 
+def test_lines_that_a_page_keeps_apart_are_sentences_of_their_own() -> None:
+    text = "The widget is wound up by hand,\\\nonce a day.\\\nIt stops at night."
+    assert ask("How is the widget wound up?", [section(1, text, "Widget")]) == (
+        "The widget is wound up by hand, once a day. [1] It stops at night. [1]"
+    )
+
+
 def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() -> None:
     text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels.\n\n[3] Odometry of wheels, 1999."
     answer = ask("Why does odometry drift?", [section(1, text, "Odometry")])

@@ -52,6 +52,8 @@ def kinds(markdown: str) -> list[tuple[str, str]]:
             "It closed on Jan. 1, 2005. It reopened in Feb. Bees left.",
             ["It closed on Jan. 1, 2005.", "It reopened in Feb.", "Bees left."],
         ),
+        ("They hum . . . So . . . the hive lives.", ["They hum . . . So . . . the hive lives."]),
+        ("Open the hive.\\\nThen look.", ["Open the hive.", "Then look."]),
         ("An open `tick. Then more. End.", ["An open `tick.", "Then more.", "End."]),
     ],
 )

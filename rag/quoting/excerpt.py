@@ -389,7 +389,7 @@ def _file_name(line: Line) -> str:
 
 def flat(text: str) -> str:
     """A text on one line, without the signs of a quotation at the beginning of its lines."""
-    return re.sub(r"\s*\n[ \t>]*", " ", without_numbers(text))
+    return re.sub(r"\s*\\?\n[ \t>]*", " ", without_numbers(text))
 
 
 def without_numbers(text: str) -> str:

@@ -27,7 +27,8 @@ _BOLD_LINE: Final = re.compile(r"\*\*[^*]{1,80}[^*.!?…]\*\*(?: \([^()]*\))?") 
 _LABEL: Final = re.compile(r"\*\*[^*]{1,80}\*\*:|\*\*[^*]{1,80}:\*\*")
 # Lines without text: the fence of an admonition, a lone tag or comment, the mark of a table of contents.
 _SILENT: Final = re.compile(r":{3,}.*|\[![A-Za-z]+\]|</?[A-Za-z][^<>]*>|<!--.*-->|\[\[?_?TOC_?\]?\]", re.IGNORECASE)
-_ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？]+[」』”’）]*+")
+_ENDING: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s|\\\n)|[。！？]+[」』”’）]*+")
+_BLANK: Final = re.compile(r"(?:\s|\\\n)*+")  # a line of a paragraph may end in a backslash, so that it is not joined
 _PLAIN_STOP: Final = re.compile(r"(?<![.\s])\.(?![.\"'”’»])")
 _BEFORE_PARENTHESES: Final = " \t\n*_>-+\"'“‘"  # before a sentence that is in parentheses as a whole
 PARENTHESES: Final = 300  # code points in which they close
@@ -123,6 +124,8 @@ def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
         return False
     if text[stop - 1] != "." or text[max(begin, stop - 2) : stop - 1] == ".":
         return True
+    if text[max(0, stop - 2) : stop - 1].isspace() and "." in (follower, text[max(0, stop - 3) : stop - 2]):
+        return False  # of ". . ."
     if stop - 1 - begin <= 8 and _NUMBERING.fullmatch(text, begin, stop - 1):
         return False
     if stop - 1 - begin <= 30 and CAPTION_NUMBER.fullmatch(text, begin, stop - 1):
@@ -136,10 +139,10 @@ def ends_sentence(text: str, begin: int, stop: int, follower: str) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    piece = text[start:end]
-    left = len(piece) - len(piece.lstrip())
-    if piece := piece.strip():
-        yield start + left, start + left + len(piece)
+    blank = _BLANK.match(text, start, end)
+    start = blank.end() if blank else start
+    if piece := text[start:end].rstrip():
+        yield start, start + len(piece)
 
 
 def code_spans(text: str, start: int = 0, end: int | None = None, *, in_page: bool = False) -> list[tuple[int, int]]:
