@@ -215,11 +215,16 @@ def correct_spelling(question: str, words: Collection[str]) -> str:
 
     >>> correct_spelling("How do I instal it?", {"install"}), correct_spelling("How do I install it?", {"installs"})
     ('How do I install it?', '')
+
+    A capital may begin a name that the text does not have, so such a word is corrected in one letter alone.
+
+    >>> correct_spelling("Can I open a Simulink model?", {"symlink"}), correct_spelling("on Andriod?", {"android"})
+    ('', 'on android?')
     """
 
     def corrected(match: re.Match[str]) -> str:
         word = match[0].lower()
-        found = nearest(word, words) if _is_rare(word) else ""
+        found = nearest(word, words, most=1 if match[0][0].isupper() else 2) if _is_rare(word) else ""
         same = stem(found) == stem(word) if is_english(word) else False
         return match[0] if not found or same or _are_two_words(word, found) else found
 
@@ -237,11 +242,11 @@ def _is_rare(word: str) -> bool:
     return rarity(word) == 1.0
 
 
-def nearest(word: str, vocabulary: Collection[str]) -> str:
+def nearest(word: str, vocabulary: Collection[str], *, most: int = 2) -> str:
     """The word of the vocabulary that is closest to a lower-case word; "" if none is close or the word has a digit.
 
     Distance counts insertions, deletions, replacements and swaps of neighbours: one in a word of up to seven letters,
-    two in a longer one. The first letter must be right, which it is in most slips of a finger.
+    `most` in a longer one. The first letter must be right, which it is in most slips of a finger.
 
     A letter left out or typed twice is likelier than a wrong one: "decending" is "descending" rather than "defending".
     Among words that are equally close, the one that the text has most often wins, if the vocabulary counts them, and
@@ -257,7 +262,7 @@ def nearest(word: str, vocabulary: Collection[str]) -> str:
 
     if len(word) < SHORTEST or not word.isalpha() or word in vocabulary:
         return ""
-    most = 1 if len(word) <= ONE_EDIT else 2
+    most = 1 if len(word) <= ONE_EDIT else most
     alike = [other for other in vocabulary if other[0] == word[0] and abs(len(other) - len(word)) <= most]
     found = extract(word, sorted(alike), scorer=OSA.distance, score_cutoff=most, limit=None)
     closest = [other for other, distance, _ in found if distance == found[0][1]]
