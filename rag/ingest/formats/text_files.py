@@ -11,6 +11,7 @@ import yaml
 from rag.ingest.data_values import from_toml, from_yaml, unicode_text, unicode_values
 from rag.ingest.fences import fenced
 from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
+from rag.ingest.formats.text_columns import with_lists
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
@@ -33,8 +34,8 @@ def rst_texts(raw: bytes) -> list[LoadedText]:
 
 
 def plain_texts(raw: bytes) -> list[LoadedText]:
-    """Plain text. Blank lines separate paragraphs, and underlined titles become headings."""
-    return [LoadedText(decoded(raw), "plain")]
+    """Plain text. Blank lines separate paragraphs, underlined titles become headings, and two columns a list."""
+    return [LoadedText(with_lists(decoded(raw)), "plain")]
 
 
 def _with_head(raw: bytes, syntax: Syntax) -> list[LoadedText]:
