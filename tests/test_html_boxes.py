@@ -52,3 +52,21 @@ def test_bold_words_in_bold_words_are_marked_once() -> None:
         body("<p><b>Queen <strong>bee</strong></b> and <i>the <em>drone</em></i>.</p>")
         == "**Queen bee** and *the drone*."
     )
+
+
+def test_the_fields_of_an_entry_of_docbook_stay_together() -> None:
+    def entry(name: str) -> str:
+        fields = f"<div class=seg><strong><span class=segtitle>Option: </span></strong><code>{name}</code></div>"
+        fields += "<div class=seg><strong>Default:</strong> 12</div><div class=seg>How many <i>teeth</i>.</div>"
+        return f'<div class="seglistitem"><a id="{name}"></a>{fields}</div>'
+
+    found = body(f'<div class="segmentedlist">{entry("Gear::Teeth")}{entry("Gear::Oil")}</div>')
+    described = "`Gear::Teeth`: **Default:** 12\n\nHow many *teeth*."
+    assert found.startswith(f"## Gear::Teeth {{#Gear::Teeth}}\n\n{described}\n\n## Gear::Oil")
+
+
+def test_a_term_in_a_box_of_its_own_is_a_line() -> None:
+    assert (
+        body("<dl><dt><div><p><code>gear</code> turn</p></div></dt><dd>It turns.</dd></dl>")
+        == "- `gear` turn: It turns."
+    )

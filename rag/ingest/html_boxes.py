@@ -1,4 +1,4 @@
-"""Boxes of a page beside its text: notes as DocBook makes them, and figures whose picture repeats their title."""
+"""Boxes of a page: notes and lists of fields as DocBook makes them, and figures whose picture repeats their title."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def place_boxes(element: Tag) -> None:
     for box in element.find_all(_BOXES):
         if not _NOTES.isdisjoint(class_names(box)):
             _place_title(box)
+    for listing in element.find_all("div", class_="segmentedlist"):
+        _place_fields(listing)
     said: dict[int, str] = {}  # by figures
     for image in element.find_all("img", alt=True):
         figure = next((one for one in image.parents if one.name == "figure" or "figure" in class_names(one)), None)
@@ -55,6 +57,30 @@ def _place_title(box: Tag) -> None:
         _make_line(titles[0])
     elif first.name in _HEADINGS and "title" in class_names(first):
         _make_line(first)
+
+
+def _place_fields(listing: Tag) -> None:
+    """Make definitions of the entries of a list of fields: the first field is the term, the others describe it."""
+    from bs4.element import Tag
+
+    listing.name = "dl"
+    for entry in listing.find_all("div", class_="seglistitem", recursive=False):
+        fields = list(entry.find_all("div", class_="seg", recursive=False))
+        if not fields:
+            continue
+        first, *others = fields
+        for name in first.find_all(class_="segtitle"):
+            name.decompose()  # "Option:", the same in each entry
+        first.name = "dt"
+        if (place := entry.find("a", id=True, recursive=False)) is not None:
+            first["id"] = str(place["id"])
+            place.decompose()
+        described = Tag(name="dd")
+        for field in others:
+            field.name = "div" if field.find(list(_BLOCKS)) is not None else "p"
+            described.append(field)
+        first.insert_after(described)
+        entry.unwrap()
 
 
 def _make_line(title: Tag) -> None:

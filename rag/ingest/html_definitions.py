@@ -175,6 +175,8 @@ def _box(name: str, entry: _Entry) -> Tag:
 
 def _shown(term: Tag) -> Tag:
     """A term in one line, as bold letters unless it has a form of its own, such as that of code."""
+    for block in term.find_all(["p", "div"]):
+        block.unwrap()
     for n, text in enumerate(_texts(term)):
         said = re.sub(r"\s+", " ", text)
         text.replace_with(said if n else re.sub(r"^ ?: ", "", said))  # Texinfo writes the kind of a definition, or none

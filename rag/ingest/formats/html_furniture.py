@@ -21,7 +21,9 @@ _FURNITURE: Final = {
     "javadoc": ".sub-title, .inheritance, .search-input-container, .table-header",
     "asciidoctor": "#toc, #footer",
     "mediawiki": "#toc, .mw-editsection, .magnify, .printfooter, .catlinks, #jump-to-nav, #siteSub, #contentSub",
-    **dict.fromkeys(("docbook", "modular"), ".navheader, .navfooter, div.toc, div.lot, div[class^=list-of-]"),
+    **dict.fromkeys(
+        ("docbook", "modular"), ".navheader, .navfooter, div.toc, div.lot, div[class^=list-of-], .longdesc-link"
+    ),
     **dict.fromkeys(
         ("texi", "makeinfo"),
         "table[class^=index-], table:has(a.summary-letter), .printindex, [class*=header-printindex], "
