@@ -185,6 +185,13 @@ def test_lines_that_a_page_keeps_apart_are_sentences_of_their_own() -> None:
     )
 
 
+def test_a_question_for_a_version_is_answered_by_its_number() -> None:
+    page = "The widget needs Gearbox to turn, and the Gearbox version that you have is shown on its lid."
+    needs = "You will need:\n\n- Gearbox: a widget turns with Gearbox-3.8+.\n- Oil: any."
+    found = ask("Which Gearbox version do I need?", [section(1, page, "Lids"), section(2, needs, "Widget")])
+    assert found.startswith("You will need: [2]\n- Gearbox: a widget turns with Gearbox-3.8+. [2]")
+
+
 def test_a_sentence_with_a_bracketed_number_is_quoted_with_the_number_escaped() -> None:
     text = "Odometry drifts, as shown in [3]. Odometry counts the turns of wheels.\n\n[3] Odometry of wheels, 1999."
     answer = ask("Why does odometry drift?", [section(1, text, "Odometry")])

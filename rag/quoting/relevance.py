@@ -59,9 +59,12 @@ DEFAULT: Final = 1.0  # of a table that has the default that is asked for, besid
 COMPARES: Final = 1.0  # of a block whose heading or label names just the things that a question compares
 OTHER_FIELD: Final = 1.5  # taken from a field such as "*Required*: No." without whose label the question does
 OTHER_VERSION: Final = 2.5  # taken from a block without the version that is asked for
+VERSION: Final = 1.5  # of a block with the number of a version, for a question that asks which one
 SPLIT: Final = 0.6  # of a code word such as UV_INDEX_URL whose parts a text has, but not together
 
 _LABELLED: Final = re.compile(r"(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?: \([^)]*\))?:|\*\*[^*\n]{1,80}:\*\*")
+_ASKS_VERSION: Final = re.compile(r"\W*(?:which|what)\b[^?]*\bversions?\b(?! control)", re.IGNORECASE)
+_VERSION: Final = re.compile(r"(?<![\d.])\d+\.\d+|\b\d+\+")
 _DEFAULT: Final = re.compile(r"\bdefaults?\b", re.IGNORECASE)
 _ASIDE: Final = re.compile(r"^(?:In|With|For|Within) [^,]{1,60}, |\([^()]*\)")
 _IDENTIFIER: Final = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]|\w_\w|^[A-Z]+\d{3,}$")
@@ -147,6 +150,8 @@ def fitness(block: QuoteBlock, reading: Reading) -> float:
         fit += _direction(block, reading)
     if any(is_version(term) and not term.within(block.own | block.context) for term in reading.terms):
         fit -= OTHER_VERSION
+    if _ASKS_VERSION.match(reading.question) and _VERSION.search(block.text):
+        fit += VERSION
     if is_other_field(block, reading.question):
         fit -= OTHER_FIELD
     if _has_default(block, reading):
