@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
+from rag.ingest.formats import text_columns
 from rag.ingest.formats.text_columns import with_lists
 
 OPTIONS = """\
@@ -46,3 +49,11 @@ def test_three_entries_that_blanks_part_are_items() -> None:
 )
 def test_everything_else_stays_as_it_is(text: str) -> None:
     assert with_lists(text) == text
+
+
+def test_the_lines_of_a_long_log_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Mock(wraps=text_columns._entry)
+    monkeypatch.setattr(text_columns, "_entry", reader)
+    log = "packet:   push\npacket:   pull\n" * 500
+    assert with_lists(log) == log
+    assert reader.call_count == 1000

@@ -39,8 +39,9 @@ class Features:
 
     `joint`: the highest sum, 0 to 2, of a block's cosine and its share of the question's terms; without an embedder the
     highest share. `length`: the number of words, at most `LONG`, since a long question shares fewer of them with an
-    answer. `weakest`: how well the term that a block matches least is matched, in the best block. `there`: the same in
-    the section of the leading block. `together`: the share of the best blocks that are on the leading block's page.
+    answer; a bare question has `FRAME` more. `weakest`: how well the term that a block matches least is matched, in the
+    best block. `there`: the same in the section of the leading block. `together`: the share of the best blocks that are
+    on the leading block's page.
     Three count against an answer: `missing`, what the passages lack (`Reading.missing`), `missing_there`, the weight of
     the rarest term that the leading block's passage lacks, and `missing_name`, that of the rarest name or code word
     that all passages lack.

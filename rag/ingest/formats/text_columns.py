@@ -20,7 +20,7 @@ class _Entry(NamedTuple):
     term: str
     dashed: bool
     column: int  # where the text begins
-    text: str
+    lines: list[str]  # of the text
 
 
 def with_lists(text: str) -> str:
@@ -40,10 +40,10 @@ def with_lists(text: str) -> str:
         entries, end = _run(lines, at) if at not in code else ([], at + 1)
         if entries:
             found += [""] if found and found[-1].strip() else []
-            found += [f"- {_shown(entry.term)}: {entry.text}" for entry in entries]
+            found += [f"- {_shown(entry.term)}: {' '.join(entry.lines)}" for entry in entries]
             found += [""] if end < len(lines) and lines[end].strip() else []
         else:
-            found.append(lines[at])
+            found += lines[at:end]
         at = end
     return "\n".join(found)
 
@@ -55,7 +55,7 @@ def _run(lines: Sequence[str], start: int) -> tuple[list[_Entry], int]:
     while at < len(lines) and lines[at].strip():
         entry = _entry(lines[at])
         if entries and _indent(lines[at]) == entries[0].column:
-            entries[-1] = entries[-1]._replace(text=f"{entries[-1].text} {lines[at].strip()}")
+            entries[-1].lines.append(lines[at].strip())
         elif entry is None or (entries and not _is_alike(entry, entries[0])):
             break
         else:
@@ -63,14 +63,14 @@ def _run(lines: Sequence[str], start: int) -> tuple[list[_Entry], int]:
         at += 1
     least = 2 if entries and entries[0].dashed else LEAST
     is_list = len({entry.term for entry in entries}) == len(entries) >= least  # in a log or a listing terms come again
-    return (entries, at) if is_list else ([], start + 1)
+    return (entries if is_list else []), max(at, start + 1)
 
 
 def _entry(line: str) -> _Entry | None:
     match = _ENTRY.fullmatch(line.rstrip())
     if match is None or "  " in match["text"] or match["term"].endswith((".", ",", ";")):
         return None
-    return _Entry(_indent(line), match["term"].strip(), "-" in match["joint"], match.start("text"), match["text"])
+    return _Entry(_indent(line), match["term"].strip(), "-" in match["joint"], match.start("text"), [match["text"]])
 
 
 def _shown(term: str) -> str:
