@@ -99,7 +99,7 @@ D4: Final = {"rank": 1, "url": "gadgets.md", "title": "Gadgets", "text": D0["chu
 @pytest.mark.parametrize(("profile", "more", "rest", "passage", "score"), [
     (DOC, {"top_k": 2}, CLEANING | {"total_results": 2}, D0_OF, "similarity_score"),
     (BOOK, {"similarity_threshold": 0.6}, CLEANING | {"total_results": 1}, D0_OF, "similarity_score"),
-    (TEXTBOOK, {}, CLEANING | {"total_chunks_found": 4}, D3 | {"chunk_index": 1}, "score"),
+    (TEXTBOOK, {}, CLEANING, D3 | {"chunk_index": 1}, "score"),
     (TUTOR, {"k": 2}, {"error": None}, D4 | {"heading": "Cleaning a gadget"}, "score"),
 ])  # fmt: skip
 def test_the_result_of_a_tool_has_the_form_of_its_design(
@@ -114,12 +114,14 @@ def test_the_result_of_a_tool_has_the_form_of_its_design(
     result = result_of(ask.sent())
     results = result.get("results") or result["chunks"]
     assert (results[0] | passage, result | rest) == (results[0], result)
-    assert (0.5 < results[0][score] <= 1, result.get("retrieval_time_ms", 0) >= 0) == (True, True)
+    assert 0 < results[0][score] <= 1
     assert len(results) == more.get("top_k", more.get("k", 1))
     assert response["tool_calls"] == [{"name": FIND[profile], "args": CLEANING | more}]
     assert [one["tool_name"] for one in response["retrievals"]] == [FIND[profile]] * 2
     assert (response["llm_calls"], response["retrieval_count"]) == (2, len(response["retrieved_chunks"]))
     assert [cited["heading"] for cited in response["citations"]] == ["Cleaning a gadget"]
+    if profile == TEXTBOOK:
+        assert (result["total_chunks_found"] >= len(results), result["retrieval_time_ms"] >= 0) == (True, True)
     if profile == DOC:
         assert ask.sent()["messages"][-1]["content"] == json.dumps(result, indent=2)
 
