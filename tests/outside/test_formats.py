@@ -7,16 +7,17 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from tests import small_book, small_book_pdf
 from tests.command_line import ROOT
-from tests.outside.shelf import SITE, Shelf, opened
+from tests.outside.shelf import SITE, Shelf, opened, written
 
 DATA: Final = ROOT / "tests" / "data"
 BOOKS: Final = ROOT.parent / "shared" / "data" / "books"
+BOOK: Final = "The Small Book of Robots"
 MARKUP: Final = ("md", "mdx", "markdown", "rst", "html", "htm", "xhtml", "ipynb")
 WITH_ENDING: Final = ("html", "htm", "xhtml", "ipynb")
 
@@ -25,9 +26,6 @@ WITH_ENDING: Final = ("html", "htm", "xhtml", "ipynb")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     with opened(tmp_path_factory.mktemp("formats")) as shelf:
         yield shelf
-
-
-# --- One small book in every format -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -49,31 +47,25 @@ def formats(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def _of(shelf: Shelf, ending: str) -> list[Any]:
-    found = shelf.search("robots", "--filter", f"file:{ending}.{ending}", "--collection", "formats")
-    return sorted(found, key=lambda one: (one["source_file_path"], one["chunk_index"]))
-
-
 @pytest.mark.parametrize("ending", MARKUP)
 def test_a_page_is_cut_at_its_headings_and_a_citation_opens_it_there(formats: Shelf, ending: str) -> None:
     url = f"{SITE}/{ending}.{ending}" if ending in WITH_ENDING else f"{SITE}/{ending}"
     cited = formats.cited("robots", "--filter", f"file:{ending}.{ending}", "--collection", "formats")
     parts = {one["chunk_index"]: (one["url"].removeprefix(url).lower(), one["breadcrumb"]) for one in cited}
     assert parts == {
-        0: ("", "The Small Book of Robots"),
-        1: ("#sensing", "The Small Book of Robots > Sensing"),
-        2: ("#noise", "The Small Book of Robots > Sensing > Noise"),
-        3: ("#deciding", "The Small Book of Robots > Deciding"),
-        4: ("#acting", "The Small Book of Robots > Acting"),
+        0: ("", BOOK),
+        1: ("#sensing", f"{BOOK} > Sensing"),
+        2: ("#noise", f"{BOOK} > Sensing > Noise"),
+        3: ("#deciding", f"{BOOK} > Deciding"),
+        4: ("#acting", f"{BOOK} > Acting"),
     }
-    assert {(one["title"], one["source_file_path"]) for one in cited} == {
-        ("The Small Book of Robots", f"{ending}.{ending}")
-    }
+    assert {(one["title"], one["source_file_path"]) for one in cited} == {(BOOK, f"{ending}.{ending}")}
 
 
 @pytest.mark.parametrize("ending", [*MARKUP, "txt", "text", "epub", "pdf"])
 def test_code_lists_and_tables_keep_their_form(formats: Shelf, ending: str) -> None:
-    text = "\n\n".join(one["text"] for one in _of(formats, ending))
+    found = formats.search("robots", "--filter", f"file:{ending}.{ending}", "--collection", "formats")
+    text = "\n\n".join(one["text"] for one in found)
     code = re.search(r"```(?:python)?\n(.*?)\n```", text, re.DOTALL)
     assert code is not None
     assert code[1].split("\n") == [
@@ -94,36 +86,30 @@ def test_code_lists_and_tables_keep_their_form(formats: Shelf, ending: str) -> N
     assert (ending == "pdf") != ("[the robot handbook](https://robots.example/handbook)" in words)
 
 
-def test_a_plain_text_is_one_page_named_by_its_file(formats: Shelf) -> None:
-    assert {(one["url"], one["title"], one["heading"]) for one in _of(formats, "txt")} == {
-        (f"{SITE}/txt.txt", "Txt", "")
-    }
+CHAPTER: Final = "epub.epub#OEBPS/text/chapter-"
+PARTS: Final = {  # ending: address, titles above and page of each passage
+    "txt": [("txt.txt", "Txt", None)],
+    "pdf": [
+        ("pdf.pdf#page=1", BOOK, 1), ("pdf.pdf#page=1", f"{BOOK} > Sensing", 1),
+        ("pdf.pdf#page=1", f"{BOOK} > Sensing > Noise", 1), ("pdf.pdf#page=1", f"{BOOK} > Deciding", 1),
+        ("pdf.pdf#page=2", f"{BOOK} > Acting", 2),
+    ],
+    "epub": [
+        (f"{CHAPTER}0.xhtml", BOOK, None), (f"{CHAPTER}1.xhtml", f"{BOOK} > Sensing", None),
+        (f"{CHAPTER}1.xhtml", f"{BOOK} > Sensing > Noise", None),
+        (f"{CHAPTER}2.xhtml", f"{BOOK} > Chapter 2 > Deciding", None), (f"{CHAPTER}3.xhtml", f"{BOOK} > Acting", None),
+    ],
+}  # fmt: skip
 
 
-def test_a_pdf_is_cited_with_the_page_on_which_a_passage_begins(formats: Shelf) -> None:
-    cited = formats.cited("robots", "--filter", "file:pdf.pdf", "--collection", "formats")
-    assert sorted((one["chunk_index"], one["heading"], one["page_number"], one["url"]) for one in cited) == [
-        (0, "", 1, f"{SITE}/pdf.pdf#page=1"),
-        (1, "Sensing", 1, f"{SITE}/pdf.pdf#page=1"),
-        (2, "Noise", 1, f"{SITE}/pdf.pdf#page=1"),
-        (3, "Deciding", 1, f"{SITE}/pdf.pdf#page=1"),
-        (4, "Acting", 2, f"{SITE}/pdf.pdf#page=2"),
+@pytest.mark.parametrize("ending", PARTS)
+def test_texts_pdfs_and_epubs_are_cited_by_file_page_and_chapter(formats: Shelf, ending: str) -> None:
+    cited = formats.cited("robots", "--filter", f"file:{ending}.{ending}", "--collection", "formats")
+    cited.sort(key=lambda one: (one["source_file_path"], one["chunk_index"]))
+    assert [(one["url"].removeprefix(f"{SITE}/"), one["breadcrumb"], one["page_number"]) for one in cited] == PARTS[
+        ending
     ]
 
-
-def test_each_chapter_of_an_epub_is_a_page(formats: Shelf) -> None:
-    found = _of(formats, "epub")
-    assert [(one["url"].rpartition("#")[2], one["breadcrumb"]) for one in found] == [
-        ("OEBPS/text/chapter-0.xhtml", "The Small Book of Robots"),
-        ("OEBPS/text/chapter-1.xhtml", "The Small Book of Robots > Sensing"),
-        ("OEBPS/text/chapter-1.xhtml", "The Small Book of Robots > Sensing > Noise"),
-        ("OEBPS/text/chapter-2.xhtml", "The Small Book of Robots > Chapter 2 > Deciding"),
-        ("OEBPS/text/chapter-3.xhtml", "The Small Book of Robots > Acting"),
-    ]
-    assert {one["url"].partition("#")[0] for one in found} == {f"{SITE}/epub.epub"}
-
-
-# --- What a page becomes ----------------------------------------------------------------------------------------------
 
 OUTPUT: Final = {"output_type": "stream", "name": "stdout", "text": "outcell"}
 CELLS: Final = (
@@ -131,58 +117,35 @@ CELLS: Final = (
     {"cell_type": "raw", "source": "rawcell"},
     {"cell_type": "code", "execution_count": 1, "source": "f(1)", "outputs": [OUTPUT]},
 )
+PYTHON: Final = {"language_info": {"name": "python"}}
 NOTEBOOK: Final = {
     "nbformat": 4,
     "nbformat_minor": 4,
-    "metadata": {"language_info": {"name": "python"}},
-    "cells": [{"metadata": {}, **cell} for cell in CELLS],
+    "metadata": PYTHON,
+    "cells": [{"metadata": {}} | one for one in CELLS],
 }
-READ: Final[dict[str, tuple[str, str | bytes, list[str], str]]] = {
-    # name: file, content, what stands in the text, a pattern of what does not
-    "front matter": (
-        "a.md",
-        "---\ntitle: Egret\ndescription: White birds.\n---\n\nThey fish.",
-        ["White birds."],
-        "---",
-    ),
+LATIN: Final = '<meta charset="iso-8859-1"><main><h1>A</h1><p>“Größe”</p></main>'.encode("cp1252")
+RST: Final = "A\n=\n\nUse :code:`go`.\n\n.. note:: Mind the gap.\n\n.. code-block:: sh\n\n   ls -l\n"
+SCRIPT: Final = "<nav>Menu</nav><main><h1>A</h1><p>Text.</p><script>x()</script></main><footer>Foot</footer>"
+READ: Final[dict[str, tuple[str, str | bytes, list[str], str]]] = {  # file, content, shown, and a pattern of what is not
+    "front matter": ("a.md", "---\ntitle: Egret\ndescription: White birds.\n---\n\nThey fish.", ["White birds."], "---"),
     "comments": ("a.md", "# A\n\nShown <!-- hidden words --> here.", ["Shown", "here."], "hidden"),
     "images": ("a.md", "# A\n\n![A heron](h.png)\n\nA ![small](s.png) one.", ["Image: A heron", "A small one."], "png"),
+    "data": ("a.md", "# A\n\n![A heron](data:image/png;base64,AAAA)\n", ["A heron"], "AAAA"),
     "footnotes": ("a.md", "# A\n\nHerons[^1] stand.\n\n[^1]: Grey ones.", ["Grey ones."], r"\[\^1\]"),
-    "reference links": ("a.md", "# A\n\nSee [b][1].\n\n[1]: https://b.example/", ["[b](https://b.example/)"], r"\[1\]"),
-    "mdx": (
-        "a.mdx",
-        "import X from './x'\n\n# A\n\n<X size={3}>Inner words.</X>\n",
-        ["Inner words."],
-        "import|<X|size",
-    ),
+    "references": ("a.md", "# A\n\nSee [b][1].\n\n[1]: https://b.example/", ["[b](https://b.example/)"], r"\[1\]"),
+    "mdx": ("a.mdx", "import X from './x'\n\n# A\n\n<X size={3}>Inner words.</X>\n", ["Inner words."], "import|<X|size"),
     "escapes": ("a.html", "<main><h1>A</h1><p>2 *stars* &lt;b&gt;</p></main>", [r"2 \*stars\*"], "&lt;"),
-    "furniture": (
-        "a.html",
-        "<nav>Menu</nav><main><h1>A</h1><p>Text.</p><script>x()</script></main><footer>Foot</footer>",
-        ["Text."],
-        "Menu|Foot|x\\(",
-    ),
+    "furniture": ("a.html", SCRIPT, ["Text."], "Menu|Foot|x\\("),
     "terms": ("a.html", "<main><h1>A</h1><dl><dt>heron</dt><dd>a bird</dd></dl></main>", ["**heron**", "a bird"], "<d"),
     "utf-16": ("a.txt", "Größe".encode("utf-16"), ["Größe"], "\x00"),
     "notebook": ("a.ipynb", json.dumps(NOTEBOOK), ["Words.", "```python\nf(1)\n```"], "rawcell|outcell"),
-    "rst": (
-        "a.rst",
-        "A\n=\n\nUse :code:`go` with ``run``.\n\n.. note:: Mind the gap.\n\n.. code-block:: sh\n\n   ls -l\n",
-        ["`go`", "`run`", "Mind the gap.", "```sh\nls -l\n```"],
-        r"\.\. |::",
-    ),
-}
-
-
+    "rst": ("a.rst", RST, ["`go`", "Mind the gap.", "```sh\nls -l\n```"], r"\.\. |::"),
+}  # fmt: skip
 LATER: Final[dict[str, tuple[str, str | bytes, list[str], str]]] = {
     "hidden marks": ("a.md", "# A\n\nplain\u200bly r\u202eead", ["plainly read"], "[\u200b\u202e]"),
     "one form": ("a.md", "# A\n\ncafe\u0301 &amp; co\u00adoperate", ["café & cooperate"], "&amp;|\u00ad"),
-    "windows-1252": (
-        "a.html",
-        '<meta charset="iso-8859-1"><main><h1>A</h1><p>“Größe”</p></main>'.encode("cp1252"),
-        ["“Größe”"],
-        "\x93",
-    ),
+    "windows-1252": ("a.html", LATIN, ["“Größe”"], "\x93"),
 }
 LATER_MARK: Final = pytest.mark.xfail(strict=True, reason="ingestion issue: one form of text, encodings as browsers do")
 
@@ -195,9 +158,6 @@ def test_a_page_becomes_the_text_that_a_reader_sees(shelf: Shelf, case: str) -> 
     text = "\n\n".join(one["text"] for one in shelf.search("words", *book))
     assert [part for part in shown if part not in text] == []
     assert not re.search(hidden, text), text
-
-
-# --- Passages ---------------------------------------------------------------------------------------------------------
 
 
 HEAD: Final = "| row | heron |\n| --- | --- |"
@@ -246,8 +206,6 @@ def test_a_lead_in_goes_with_what_it_introduces(shelf: Shelf) -> None:
     assert all(any(f"The list {n} names:\n\n- first {n}\n- second {n}" in text for text in texts) for n in range(12))
 
 
-# --- Sites of generators ----------------------------------------------------------------------------------------------
-
 BUILT: Final = ("docusaurus", "mkdocs", "mdbook", "hugo")  # `expected.json` is what the program itself built
 
 
@@ -291,8 +249,6 @@ def test_sources_of_other_generators_are_plain_pages_and_named(shelf: Shelf, gen
         url.removeprefix(f"{SITE}/").rstrip("/") for url in shelf.pages("river", "--collection", generator)
     }
 
-
-# --- Six real books ---------------------------------------------------------------------------------------------------
 
 DOCS: Final = "{docs: {path: 'docs', routeBasePath: '/'}}"
 DOCUSAURUS: Final = f"module.exports = {{title: 'B', url: '{SITE}', baseUrl: '/', presets: [['classic', {DOCS}]]}};\n"
@@ -341,6 +297,15 @@ def real(shelf: Shelf) -> Shelf:
             shutil.move(folder / "website" / "sidebars.js", folder)
         elif name == "rust":
             (folder / config).write_text('[book]\ntitle = "Rust"\n', encoding="utf-8")
+            for name_of, anchor in re.findall(
+                r"include \.\./([^:}]+)(?::(\w+))?}}", (folder / page).read_text("utf-8")
+            ):
+                part = (
+                    f"// ANCHOR: {anchor}\nfn listed() {{}}\n// ANCHOR_END: {anchor}\n"
+                    if anchor
+                    else "fn listed() {}\n"
+                )
+                written(folder, {name_of: part})
         root, _, inside = page.partition("/")
         shelf.ingest(folder / root, "--include", inside, "--base-url", SITE, "--collection", name)
     return shelf

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from graph.agent import open_agent_sync
-from rag.settings import Settings
+from askbook import Settings, open_agent_sync
 from tests import small_book, small_book_pdf
+from tests.command_line import Done
 from tests.outside.conftest import PAGES, VARIABLES
 from tests.outside.shelf import SITE, Shelf, opened, written
 from tests.qdrant_server import QdrantServer
 from tests.web_site import moved, page, plain, web_site
-from tests.wire import Reply, Request, hangs, listening
+from tests.wire import Reply, hangs, listening
 
 
 @pytest.fixture(scope="module")
@@ -36,28 +36,16 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
         yield shelf
 
 
-def _sections(count: int) -> str:
-    return "# Stones\n" + "".join(f"\n## Stone {n}\n\nStone {n} lies in river {n * 7}.\n" for n in range(count))
-
-
-# --- A book over its life ---------------------------------------------------------------------------------------------
-
-
 def test_a_second_run_embeds_nothing_and_an_edit_only_what_changed(shelf: Shelf) -> None:
     source = shelf.write(PAGES)
     report = shelf.ingest(source)
-    seconds = report.pop("seconds")
-    assert seconds >= 0
-    assert {name: report[name] for name in ("collection", "embedding_model", "documents", "chunks", "embedded")} == {
-        "collection": "book",
-        "embedding_model": "tiny",
-        "documents": {"added": 2, "changed": 0, "unchanged": 0, "deleted": 0, "failed": 0},
-        "chunks": {"added": 4, "deleted": 0, "unchanged": 0, "total": 4},
-        "embedded": 4,
-    }
-    assert report["failures"] == []
+    assert report["seconds"] >= 0
+    assert {name: report[name] for name in ("collection", "embedding_model", "embedded", "failures")} == {
+        "collection": "book", "embedding_model": "tiny", "embedded": 4, "failures": [],
+    }  # fmt: skip
+    assert report["documents"] == {"added": 2, "changed": 0, "unchanged": 0, "deleted": 0, "failed": 0}
+    assert report["chunks"] == {"added": 4, "deleted": 0, "unchanged": 0, "total": 4}
     before = {one["chunk_id"]: one["text"] for one in shelf.search("widget gadget")}
-    texts = len(shelf.embedder.embedded)
 
     again = shelf.ingest(source)
     assert (again["embedded"], again["documents"]["unchanged"], again["chunks"]["unchanged"]) == (0, 2, 4)
@@ -83,7 +71,6 @@ def test_a_second_run_embeds_nothing_and_an_edit_only_what_changed(shelf: Shelf)
     documents = [text for kind, text in shelf.embedder.embedded if kind == "search_document"]
     assert len(documents) == 5
     assert len(set(documents)) == 5
-    assert texts >= 4
 
 
 def test_sources_share_a_book_and_delete_only_their_own_pages(shelf: Shelf) -> None:
@@ -126,27 +113,19 @@ def test_patterns_choose_files_and_what_is_no_longer_chosen_goes(shelf: Shelf) -
         assert {url.removeprefix(f"{SITE}/") for url in shelf.pages("heron")} == chosen
 
 
-def test_a_kill_loses_no_vector_and_leaves_the_book_as_it_was(shelf: Shelf) -> None:
-    source = shelf.write({"a.md": _sections(2)})
+def test_a_killed_run_leaves_the_book_as_it_was(shelf: Shelf) -> None:
+    source = shelf.write({"a.md": "# A\n\nA heron stands."})
     shelf.ingest(source)
-    written(source, {"b.md": _sections(130).replace("Stone", "Pebble")})
+    written(source, {"a.md": "# A\n\nAn egret stands.", "b.md": "# B\n\nA bittern stands."})
     asked = threading.Event()
-
-    def hang(_: Request) -> Reply:
-        asked.set()
-        return hangs()
-
-    shelf.embedder.script += [shelf.embedder.answer, hang]
+    shelf.embedder.script.append(lambda _: asked.set() or hangs())
     with shelf.run.fork("ingest", str(source), **shelf.environment) as process:
         assert asked.wait(60)
         process.kill()
-    known = len(shelf.embedder.embedded)
-    assert shelf.pages("stone pebble") == {"a.md"}
+    assert [one["text"] for one in shelf.search("stands")] == ["A heron stands."]
     report = shelf.ingest(source)
-    assert report["chunks"] == {"added": 130, "deleted": 0, "unchanged": 2, "total": 132}
-    assert report["embedded"] < 130
-    assert known + report["embedded"] == 132 + 1  # and the question
-    assert shelf.pages("stone pebble") == {"a.md", "b.md"}
+    assert (report["embedded"], report["chunks"]["total"], report["documents"]["added"]) == (2, 2, 1)
+    assert shelf.pages("stands") == {"a.md", "b.md"}
 
 
 def test_a_page_that_breaks_keeps_its_passages_and_costs_one_line(shelf: Shelf) -> None:
@@ -177,12 +156,12 @@ def test_a_book_of_another_embedding_model_needs_a_rebuild(shelf: Shelf) -> None
     ("arguments", "code", "said"),
     [
         (["nowhere"], 2, "There is no nowhere."),
-        ([], 2, "source"),
+        ([], 2, "SOURCE"),
         (["pages", "--generator", "gitbook"], 2, "gitbook"),
-        (["pages", "--base-url", "no address"], 2, "no address"),
+        (["pages", "--base-url", "ftp://x"], 2, "ftp://x"),
         (["pages", "--collection", "a/b"], 2, "a/b"),
-        (["tool.exe"], 1, "tool.exe"),
-        (["empty"], 1, "empty"),
+        (["tool.exe"], 2, "tool.exe"),
+        (["empty"], 2, "empty"),
         (["pages", "nowhere"], 1, "There is no nowhere."),
     ],
 )
@@ -199,7 +178,8 @@ def test_books_are_listed_shown_renamed_and_deleted(shelf: Shelf) -> None:
     listed = {book["name"]: book for book in shelf("books", "list", "--json").data}
     assert set(listed) == {"manual", "widgets"}
     assert (listed["widgets"]["pages"], listed["widgets"]["passages"]) == (2, 4)
-    assert "4 passages" in shelf("books", "show", "widgets").out
+    shown = shelf("books", "show", "widgets", "--json").data
+    assert (shown["name"], shown["pages"], shown["passages"], shown["embedding_model"]) == ("widgets", 2, 4, "tiny")
     assert shelf("books", "rename", "widgets", "parts").code == 0
     assert shelf.pages("widget", "--collection", "parts") == {"widgets.md", "gadgets.md"}
     assert shelf("books", "show", "widgets", "--json").data["error"]["code"] == "unknown_book"
@@ -225,30 +205,31 @@ def test_an_agent_reads_a_book_as_the_command_does(shelf: Shelf, monkeypatch: py
     assert shelf.ingest(source, "--base-url", SITE, "--collection", "parts")["documents"]["unchanged"] == 2
 
 
-# --- A Qdrant server --------------------------------------------------------------------------------------------------
+class HangingQdrant(QdrantServer):
+    """A server that, while `asked` is set, never answers the step that would make a change visible."""
+
+    asked: threading.Event | None = None
+
+    def answer(self, request: Request) -> Reply:
+        if self.asked is None or request.path != "/collections/aliases":
+            return super().answer(request)
+        self.asked.set()
+        return hangs()
 
 
 def test_a_book_on_a_qdrant_server_changes_at_once_or_not_at_all(shelf: Shelf) -> None:
     source = shelf.write(PAGES)
-    with listening(QdrantServer()) as server:
+    with listening(HangingQdrant()) as server:
         shelf.environment["QDRANT_URL"] = server.address
         assert shelf.ingest(source)["embedded"] == 4
         assert shelf.ingest(source)["embedded"] == 0
         written(source, {"gadgets.md": PAGES["gadgets.md"].replace("blue", "red")})
         (source / "widgets.md").unlink()
-        asked = threading.Event()
-
-        def answer(request: Request) -> Reply:
-            if request.method != "GET" and server.stopping.is_set() is False and "aliases" in request.path:
-                asked.set()
-                return hangs()
-            return QdrantServer.answer(server, request)
-
-        server.answer = answer  # type: ignore[method-assign]
+        server.asked = threading.Event()
         with shelf.run.fork("ingest", str(source), **shelf.environment) as process:
-            assert asked.wait(60)
+            assert server.asked.wait(60)
             process.kill()
-        del server.answer
+        server.asked = None
         texts = " ".join(one["text"] for one in shelf.search("widget gadget painted"))
         assert ("four teeth" in texts, "blue" in texts, "red" in texts) == (True, True, False)
         report = shelf.ingest(source)
@@ -260,3 +241,146 @@ def test_a_book_on_a_qdrant_server_changes_at_once_or_not_at_all(shelf: Shelf) -
 
 
 # --- Hostile files ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(module_shelf: Shelf) -> tuple[Done, set[str]]:
+    """What `ingest` said of a folder of hostile files, and the pages that it read."""
+    book = (small_book_pdf.FOLDER / "book.pdf").read_bytes()
+    outside = module_shelf.write({"secret.md": "# S\n\nA heron is secret."})
+    folder = module_shelf.write(HOSTILE | {"truncated.pdf": book[: len(book) // 2]})
+    small_book.epub(folder / "bomb.epub", {"c.xhtml": ""}, {"OEBPS/c.xhtml": b" " * 101_000_000})
+    canvas = Canvas(str(folder / "encrypted.pdf"), encrypt="secret")
+    canvas.drawString(99, 99, "A heron is encrypted.")
+    canvas.save()
+    os.mkfifo(folder / "pipe.md")
+    for name, target in LINKS.items():
+        (folder / name).symlink_to(outside / target if target.startswith("secret") else target)
+    done = module_shelf("ingest", folder, "--collection", "hostile", "--json")
+    found = module_shelf.search("heron", "--collection", "hostile")
+    assert "secret" not in " ".join(one["text"] for one in found)
+    return done, {one["source_file_path"] for one in found}
+
+
+LINKS: Final = {"inside.md": "good.md", "outside.md": "secret.md", "loop.md": "loop.md", "etc.txt": "/etc/passwd"}
+ENTITIES: Final = "".join(f"<!ENTITY {b} '{f'&{a};' * 50}'>" for a, b in itertools.pairwise("abcdef"))
+HOSTILE: Final = {
+    "good.md": "# Good\n\nA heron is good.",
+    "quotes.md": "# Q\n\n" + "> " * 240 + "A heron is quoted.",
+    "lists.md": "# L\n\n" + "".join(f"{'  ' * n}- heron\n" for n in range(240)),
+    "line.md": "# L\n\nA heron is long. " + "x" * 20_000,
+    "marks.md": "# M\n\nA heron is marked. " + "[" * 20_000 + "*a _b " * 2_000,
+    "attributes.html": f"<main><h1>A</h1><p {' '.join(f'a{n}=1' for n in range(200_000))}>A heron.</p></main>",
+    "deep.html": "<main><h1>A</h1>" + "<div>" * 20_000 + "A heron is deep.</main>",
+    "tables.html": "<main><h1>A</h1>" + "<table><tr><td>" * 400 + "A heron is in a table.</main>",
+    "entities.xhtml": f"<!DOCTYPE h [<!ENTITY a 'ha'>{ENTITIES}]><html><body><p>A heron &f;</p></body></html>",
+    "tags.html": "<main><h1>A</h1>" + "<b>x</b>" * 100_001 + "</main>",
+    "nested.ipynb": "[" * 100_000,
+    "large.txt": "heron " * 2_000_000,
+    "latin.txt": "Größe".encode("latin-1"),
+    "half.txt": "Größe".encode("utf-16-le"),
+} | {f"binary.{ending}": bytes(range(256)) * 9 for ending in ("md", "pdf", "epub", "ipynb", "html")}
+REFUSED: Final = {
+    "encrypted.pdf": "encrypted", "truncated.pdf": "broken", "bomb.epub": "100 megabytes", "large.txt": "10 megabytes",
+    "tags.html": "100,000 tags", "nested.ipynb": "", "latin.txt": "UTF-8", "half.txt": "", "pipe.md": "pipe",
+    "outside.md": "link", "etc.txt": "link", "loop.md": "link", "binary.md": "", "binary.pdf": "", "binary.epub": "",
+    "binary.ipynb": "", "binary.html": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_hostile_file_costs_one_line_with_its_reason(hostile: tuple[Done, set[str]], name: str) -> None:
+    done, found = hostile
+    (reason,) = [one["reason"] for one in done.data["failures"] if Path(one["source"]).name == name]
+    assert REFUSED[name] in reason
+    assert "\n" not in reason
+    assert name not in found
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE.keys() - REFUSED.keys() - {"good.md"}))
+def test_a_strange_page_is_read_or_refused(hostile: tuple[Done, set[str]], name: str) -> None:
+    done, found = hostile
+    refused = {Path(one["source"]).name for one in done.data["failures"]}
+    assert (name in found) != (name in refused)
+
+
+def test_hostile_files_cost_the_others_nothing(hostile: tuple[Done, set[str]]) -> None:
+    done, found = hostile
+    assert done.code == 1
+    assert {"good.md", "inside.md"} & found
+    assert "Traceback" not in done.err
+    assert done.data["documents"]["failed"] == len(done.data["failures"]) >= len(REFUSED)
+
+
+def test_a_site_is_read_by_its_links_and_left_where_it_ends(shelf: Shelf) -> None:
+    links = "".join(
+        f"<a href='{to}'>x</a>" for to in ("one.html", "old.html", "/blog/x.html", "gone.html", "no.html", "bad.html")
+    )
+    answers = {
+        "/robots.txt": plain("User-agent: *\nDisallow: /guide/no.html\n"),
+        "/guide/": page("Guide", f"<p>The heron.</p><h2 id='deep-water'>Deep</h2><p>Herons wade.</p>{links}"),
+        "/guide/one.html": page("One", "<p>An egret.</p>"),
+        "/guide/old.html": moved("/guide/two.html"),
+        "/guide/two.html": page("Two", "<p>A bittern.</p>"),
+        "/guide/bad.html": Reply(status=500),
+    }
+    with web_site(answers) as site:
+        report = shelf.ingest(f"{site.address}/guide/", code=1)
+        assert [one["source"] for one in report["failures"]] == [f"{site.address}/guide/bad.html"]
+        assert shelf.anchors("heron egret bittern") == [
+            f"{site.address}/guide/{path}" for path in ("", "#deep-water", "one.html", "two.html")
+        ]
+        assert not {"/blog/x.html", "/guide/no.html"} & set(site.asked)
+        assert site.sent("user-agent") == {"askbook"}
+        del site.answers["/guide/one.html"]
+        again = shelf.ingest(f"{site.address}/guide/", code=1)
+    assert (again["embedded"], again["documents"]["deleted"], again["documents"]["unchanged"]) == (0, 1, 2)
+
+
+def test_a_git_repository_is_a_source(shelf: Shelf) -> None:
+    folder = shelf.write({"docs/a.md": "# A\n\nThe heron.\n", "b.md": "# B\n\nAn egret.\n"})
+    user = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*user, "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+    shelf.ingest(f"file://{folder}", "--include", "docs/", "--base-url", SITE)
+    assert shelf.pages("heron egret") == {f"{SITE}/docs/a"}
+
+
+SNIPPETS: Final = "site_name: B\nmarkdown_extensions: [pymdownx.snippets]\n"
+NEXT: Final = {
+    "no generator is guessed from a tag of Liquid": (
+        {"a.md": "# A\n\nA heron {% raw %}q{% endraw %}."}, "", f"{SITE}/a ",
+    ),
+    "no generator is guessed from SUMMARY.md": (
+        {"SUMMARY.md": "- [A](a.md)\n", "a.md": "# A\n\nA heron.", "b.md": "# B\n\nAn egret."}, "", f"{SITE}/b An",
+    ),
+    "no generator is guessed from an admonition": (
+        {"a/b.md": "# A\n\n!!! tip\n    A heron."}, "", f"{SITE}/a/b Tip:\nA heron.",
+    ),
+    "an include outside the folder but inside the repository is read": (
+        {".git/HEAD": "ref: x", "x.py": "heron = 1", "docs/mkdocs.yml": SNIPPETS,
+         "docs/docs/index.md": '# A\n\nCode:\n\n```py\n--8<-- "../x.py"\n```\n'}, "docs", "heron = 1",
+    ),
+    "a PDF beside the Markdown of a site is a document": (
+        {"mkdocs.yml": "site_name: B\n", "docs/index.md": "# A\n\nA heron.",
+         "docs/book.pdf": (small_book_pdf.FOLDER / "book.pdf").read_bytes()}, "", "An actuator",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.xfail(strict=True, reason="ingestion issue: detection is certain or absent, includes and PDFs are read")
+@pytest.mark.parametrize("case", NEXT)
+def test_what_a_source_will_be(shelf: Shelf, case: str) -> None:
+    files, inside, expected = NEXT[case]
+    shelf.ingest(shelf.write(files) / inside, "--base-url", SITE)
+    found = "\n".join(f"{one['url']} {one['text']}" for one in shelf.search("heron egret actuator"))
+    assert expected in found
+    assert "{%" not in found
+
+
+@pytest.mark.xfail(strict=True, reason="ingestion issue: a second source is said to be added, no path is doubled")
+def test_a_second_source_is_said_to_be_added(shelf: Shelf) -> None:
+    shelf.ingest(shelf.write(PAGES))
+    done = shelf("ingest", shelf.write({"empty.md": ""}) / "empty.md")
+    assert "empty.md/empty.md" not in done.out + done.err
+    assert "adds to" in done.out + done.err
