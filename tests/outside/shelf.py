@@ -35,9 +35,9 @@ class Shelf:
         """A fresh folder with these files."""
         return written(self.folder / f"source-{len(list(self.folder.glob('source-*')))}", files)
 
-    def ingest(self, *arguments: str | Path, code: int = 0, **environment: str) -> Any:
+    def ingest(self, *arguments: str | Path, code: int = 0) -> Any:
         """The report of `ingest --json`."""
-        done = self("ingest", *arguments, "--json", **environment)
+        done = self("ingest", *arguments, "--json")
         assert done.code == code, done.out + done.err
         return done.data
 

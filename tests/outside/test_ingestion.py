@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from tests.outside.conftest import PAGES, VARIABLES
 from tests.outside.shelf import SITE, Shelf, opened, written
 from tests.qdrant_server import QdrantServer
 from tests.web_site import moved, page, plain, web_site
-from tests.wire import Reply, hangs, listening
+from tests.wire import Reply, Request, hangs, listening
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +41,7 @@ def test_a_second_run_embeds_nothing_and_an_edit_only_what_changed(shelf: Shelf)
     source = shelf.write(PAGES)
     report = shelf.ingest(source)
     assert report["seconds"] >= 0
-    assert {name: report[name] for name in ("collection", "embedding_model", "embedded", "failures")} == {
-        "collection": "book", "embedding_model": "tiny", "embedded": 4, "failures": [],
-    }  # fmt: skip
+    assert (report["collection"], report["embedded"], report["failures"]) == ("book", 4, [])
     assert report["documents"] == {"added": 2, "changed": 0, "unchanged": 0, "deleted": 0, "failed": 0}
     assert report["chunks"] == {"added": 4, "deleted": 0, "unchanged": 0, "total": 4}
     before = {one["chunk_id"]: one["text"] for one in shelf.search("widget gadget")}
@@ -50,15 +49,13 @@ def test_a_second_run_embeds_nothing_and_an_edit_only_what_changed(shelf: Shelf)
     again = shelf.ingest(source)
     assert (again["embedded"], again["documents"]["unchanged"], again["chunks"]["unchanged"]) == (0, 2, 4)
 
-    written(source, {"gadgets.md": PAGES["gadgets.md"].replace("painted blue", "painted red")})
+    written(source, {"gadgets.md": PAGES["gadgets.md"].replace("blue", "red")})
     edited = shelf.ingest(source)
     assert (edited["embedded"], edited["documents"]["changed"], edited["documents"]["unchanged"]) == (1, 1, 1)
     assert edited["chunks"] == {"added": 1, "deleted": 1, "unchanged": 3, "total": 4}
     after = {one["chunk_id"]: one["text"] for one in shelf.search("widget gadget")}
-    assert [text for text in after.values() if "painted" in text] == [
-        "A gadget is a machine made of twelve widgets. Gadgets are painted red at the factory in Lund."
-    ]
-    assert sum(after.get(chunk_id) == text for chunk_id, text in before.items()) == 3
+    assert sorted(after.items() - before.items())[0][1].endswith("Gadgets are painted red at the factory in Lund.")
+    assert len(after.items() & before.items()) == 3
 
     (source / "widgets.md").unlink()
     deleted = shelf.ingest(source)
@@ -66,24 +63,20 @@ def test_a_second_run_embeds_nothing_and_an_edit_only_what_changed(shelf: Shelf)
     assert shelf.pages("widget gadget") == {"gadgets.md"}
 
     written(source, PAGES)  # as it was: every vector is still known
-    restored = shelf.ingest(source)
-    assert (restored["embedded"], restored["documents"]["added"], restored["documents"]["changed"]) == (0, 1, 1)
-    documents = [text for kind, text in shelf.embedder.embedded if kind == "search_document"]
-    assert len(documents) == 5
-    assert len(set(documents)) == 5
+    assert shelf.ingest(source)["embedded"] == 0
+    assert len([text for kind, text in shelf.embedder.embedded if kind == "search_document"]) == 5
 
 
 def test_sources_share_a_book_and_delete_only_their_own_pages(shelf: Shelf) -> None:
     one, two = shelf.write({"one.md": "# One\n\nThe first heron."}), shelf.write({"two.md": "# Two\n\nAn egret."})
-    shelf.ingest(one)
-    shelf.ingest(two)
+    shelf.ingest(one, two)
     assert shelf.pages("heron egret") == {"one.md", "two.md"}
     written(one, {"three.md": "# Three\n\nA bittern."})
     (one / "one.md").unlink()
     assert shelf.ingest(one)["documents"] == {"added": 1, "changed": 0, "unchanged": 0, "deleted": 1, "failed": 0}
     assert shelf.pages("heron egret bittern") == {"two.md", "three.md"}
-    (show,) = [book for book in shelf("books", "list", "--json").data if book["name"] == "book"]
-    assert {source["source"] for source in show["sources"]} == {str(one), str(two)}
+    shown = shelf("books", "show", "book").out
+    assert (str(one) in shown, str(two) in shown) == (True, True)
 
 
 def test_a_dry_run_says_what_would_change_and_changes_nothing(shelf: Shelf) -> None:
@@ -93,8 +86,6 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(shelf: Shelf) -> N
     assert shelf.embedder.embedded == []
     shelf.ingest(source)
     (source / "widgets.md").unlink()
-    done = shelf("ingest", source, "--dry-run")
-    assert "Nothing would be embedded." in done.out
     assert shelf.ingest(source, "--dry-run")["documents"]["deleted"] == 1
     assert shelf.pages("widget gadget") == {"widgets.md", "gadgets.md"}
 
@@ -113,12 +104,22 @@ def test_patterns_choose_files_and_what_is_no_longer_chosen_goes(shelf: Shelf) -
         assert {url.removeprefix(f"{SITE}/") for url in shelf.pages("heron")} == chosen
 
 
+def never_answers(asked: threading.Event) -> Callable[[Request], Reply]:
+    """A reply that keeps the client waiting, and that sets the event when it is asked for."""
+
+    def reply(_: Request) -> Reply:
+        asked.set()
+        return hangs()
+
+    return reply
+
+
 def test_a_killed_run_leaves_the_book_as_it_was(shelf: Shelf) -> None:
     source = shelf.write({"a.md": "# A\n\nA heron stands."})
     shelf.ingest(source)
     written(source, {"a.md": "# A\n\nAn egret stands.", "b.md": "# B\n\nA bittern stands."})
     asked = threading.Event()
-    shelf.embedder.script.append(lambda _: asked.set() or hangs())
+    shelf.embedder.script.append(never_answers(asked))
     with shelf.run.fork("ingest", str(source), **shelf.environment) as process:
         assert asked.wait(60)
         process.kill()
@@ -144,27 +145,22 @@ def test_a_page_that_breaks_keeps_its_passages_and_costs_one_line(shelf: Shelf) 
 def test_a_book_of_another_embedding_model_needs_a_rebuild(shelf: Shelf) -> None:
     source = shelf.write(PAGES)
     shelf.ingest(source)
-    other = {"ASKBOOK_EMBEDDING_MODEL": "cohere:other"}
-    refused = shelf("ingest", source, "--json", **other)
+    shelf.environment["ASKBOOK_EMBEDDING_MODEL"] = "cohere:other"
+    refused = shelf("ingest", source, "--json")
     assert (refused.code, refused.data["error"]["code"]) == (2, "model_mismatch")
-    assert shelf("search", "widget", "--json", **other).code == 1
-    rebuilt = shelf.ingest(source, "--rebuild", **other)
-    assert (rebuilt["embedding_model"], rebuilt["embedded"], rebuilt["chunks"]["total"]) == ("other", 4, 4)
+    assert shelf("search", "widget", "--json").code == 1
+    assert shelf.ingest(source, "--rebuild")["embedded"] == 4
+    assert len(shelf.search("widget gadget")) == 4
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["nowhere"], 2, "There is no nowhere."),
-        ([], 2, "SOURCE"),
-        (["pages", "--generator", "gitbook"], 2, "gitbook"),
-        (["pages", "--base-url", "ftp://x"], 2, "ftp://x"),
-        (["pages", "--collection", "a/b"], 2, "a/b"),
-        (["tool.exe"], 2, "tool.exe"),
-        (["empty"], 2, "empty"),
-        (["pages", "nowhere"], 1, "There is no nowhere."),
-    ],
-)
+WRONG: Final = [
+    (["nowhere"], 2, "There is no nowhere."), ([], 2, "SOURCE"), (["pages", "--generator", "gitbook"], 2, "gitbook"),
+    (["pages", "--base-url", "ftp://x"], 2, "ftp://x"), (["pages", "--collection", "a/b"], 2, "a/b"),
+    (["tool.exe"], 2, "tool.exe"), (["empty"], 2, "empty"), (["pages", "nowhere"], 1, "There is no nowhere."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), WRONG)
 def test_a_source_that_cannot_be_read_is_named(module_shelf: Shelf, arguments: list[str], code: int, said: str) -> None:
     written(module_shelf.folder, {"tool.exe": "MZ", **{f"pages/{name}": text for name, text in PAGES.items()}})
     (module_shelf.folder / "empty").mkdir(exist_ok=True)
@@ -179,7 +175,7 @@ def test_books_are_listed_shown_renamed_and_deleted(shelf: Shelf) -> None:
     assert set(listed) == {"manual", "widgets"}
     assert (listed["widgets"]["pages"], listed["widgets"]["passages"]) == (2, 4)
     shown = shelf("books", "show", "widgets", "--json").data
-    assert (shown["name"], shown["pages"], shown["passages"], shown["embedding_model"]) == ("widgets", 2, 4, "tiny")
+    assert (shown["name"], shown["pages"], shown["passages"]) == ("widgets", 2, 4)
     assert shelf("books", "rename", "widgets", "parts").code == 0
     assert shelf.pages("widget", "--collection", "parts") == {"widgets.md", "gadgets.md"}
     assert shelf("books", "show", "widgets", "--json").data["error"]["code"] == "unknown_book"
@@ -206,15 +202,14 @@ def test_an_agent_reads_a_book_as_the_command_does(shelf: Shelf, monkeypatch: py
 
 
 class HangingQdrant(QdrantServer):
-    """A server that, while `asked` is set, never answers the step that would make a change visible."""
+    """A server that, while it has `asked`, never answers the step that would make a change visible."""
 
     asked: threading.Event | None = None
 
     def answer(self, request: Request) -> Reply:
-        if self.asked is None or request.path != "/collections/aliases":
-            return super().answer(request)
-        self.asked.set()
-        return hangs()
+        if self.asked and request.path == "/collections/aliases":
+            return never_answers(self.asked)(request)
+        return super().answer(request)
 
 
 def test_a_book_on_a_qdrant_server_changes_at_once_or_not_at_all(shelf: Shelf) -> None:
@@ -240,9 +235,6 @@ def test_a_book_on_a_qdrant_server_changes_at_once_or_not_at_all(shelf: Shelf) -
         assert server.engine.get_collections().collections == []
 
 
-# --- Hostile files ----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def hostile(module_shelf: Shelf) -> tuple[Done, set[str]]:
     """What `ingest` said of a folder of hostile files, and the pages that it read."""
@@ -264,7 +256,7 @@ def hostile(module_shelf: Shelf) -> tuple[Done, set[str]]:
 
 LINKS: Final = {"inside.md": "good.md", "outside.md": "secret.md", "loop.md": "loop.md", "etc.txt": "/etc/passwd"}
 ENTITIES: Final = "".join(f"<!ENTITY {b} '{f'&{a};' * 50}'>" for a, b in itertools.pairwise("abcdef"))
-HOSTILE: Final = {
+HOSTILE: Final[dict[str, str | bytes]] = {
     "good.md": "# Good\n\nA heron is good.",
     "quotes.md": "# Q\n\n" + "> " * 240 + "A heron is quoted.",
     "lists.md": "# L\n\n" + "".join(f"{'  ' * n}- heron\n" for n in range(240)),
@@ -286,6 +278,7 @@ REFUSED: Final = {
     "outside.md": "link", "etc.txt": "link", "loop.md": "link", "binary.md": "", "binary.pdf": "", "binary.epub": "",
     "binary.ipynb": "", "binary.html": "",
 }  # fmt: skip
+STRANGE: Final = HOSTILE.keys() - REFUSED.keys() - {"good.md"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -297,25 +290,19 @@ def test_a_hostile_file_costs_one_line_with_its_reason(hostile: tuple[Done, set[
     assert name not in found
 
 
-@pytest.mark.parametrize("name", sorted(HOSTILE.keys() - REFUSED.keys() - {"good.md"}))
-def test_a_strange_page_is_read_or_refused(hostile: tuple[Done, set[str]], name: str) -> None:
+def test_strange_pages_are_read_or_refused_and_cost_the_others_nothing(hostile: tuple[Done, set[str]]) -> None:
     done, found = hostile
     refused = {Path(one["source"]).name for one in done.data["failures"]}
-    assert (name in found) != (name in refused)
-
-
-def test_hostile_files_cost_the_others_nothing(hostile: tuple[Done, set[str]]) -> None:
-    done, found = hostile
     assert done.code == 1
+    assert {name: (name in found) != (name in refused) for name in STRANGE} == dict.fromkeys(STRANGE, True)
     assert {"good.md", "inside.md"} & found
     assert "Traceback" not in done.err
-    assert done.data["documents"]["failed"] == len(done.data["failures"]) >= len(REFUSED)
+    assert done.data["documents"]["failed"] == len(refused) == len(done.data["failures"])
 
 
 def test_a_site_is_read_by_its_links_and_left_where_it_ends(shelf: Shelf) -> None:
-    links = "".join(
-        f"<a href='{to}'>x</a>" for to in ("one.html", "old.html", "/blog/x.html", "gone.html", "no.html", "bad.html")
-    )
+    names = ("one.html", "old.html", "/blog/x.html", "gone.html", "no.html", "bad.html")
+    links = "".join(f"<a href='{name}'>x</a>" for name in names)
     answers = {
         "/robots.txt": plain("User-agent: *\nDisallow: /guide/no.html\n"),
         "/guide/": page("Guide", f"<p>The heron.</p><h2 id='deep-water'>Deep</h2><p>Herons wade.</p>{links}"),
@@ -346,41 +333,37 @@ def test_a_git_repository_is_a_source(shelf: Shelf) -> None:
     assert shelf.pages("heron egret") == {f"{SITE}/docs/a"}
 
 
-SNIPPETS: Final = "site_name: B\nmarkdown_extensions: [pymdownx.snippets]\n"
-NEXT: Final = {
-    "no generator is guessed from a tag of Liquid": (
-        {"a.md": "# A\n\nA heron {% raw %}q{% endraw %}."}, "", f"{SITE}/a ",
-    ),
-    "no generator is guessed from SUMMARY.md": (
-        {"SUMMARY.md": "- [A](a.md)\n", "a.md": "# A\n\nA heron.", "b.md": "# B\n\nAn egret."}, "", f"{SITE}/b An",
-    ),
-    "no generator is guessed from an admonition": (
-        {"a/b.md": "# A\n\n!!! tip\n    A heron."}, "", f"{SITE}/a/b Tip:\nA heron.",
-    ),
-    "an include outside the folder but inside the repository is read": (
-        {".git/HEAD": "ref: x", "x.py": "heron = 1", "docs/mkdocs.yml": SNIPPETS,
-         "docs/docs/index.md": '# A\n\nCode:\n\n```py\n--8<-- "../x.py"\n```\n'}, "docs", "heron = 1",
-    ),
-    "a PDF beside the Markdown of a site is a document": (
-        {"mkdocs.yml": "site_name: B\n", "docs/index.md": "# A\n\nA heron.",
-         "docs/book.pdf": (small_book_pdf.FOLDER / "book.pdf").read_bytes()}, "", "An actuator",
-    ),
+GUESSED: Final = {
+    "a tag of Liquid": ({"a.md": "# A\n\nA heron {% raw %}q{% endraw %}."}, {"a"}),
+    "an admonition": ({"a/b.md": "# A\n\n!!! tip\n    A heron."}, {"a/b"}),
+    "SUMMARY.md": ({"SUMMARY.md": "- [A](a.md)", "a.md": "# A\n\nA heron.", "b.md": "# B\n\nA heron too."}, {"a", "b"}),
 }  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="ingestion issue: detection is certain or absent, includes and PDFs are read")
-@pytest.mark.parametrize("case", NEXT)
-def test_what_a_source_will_be(shelf: Shelf, case: str) -> None:
-    files, inside, expected = NEXT[case]
-    shelf.ingest(shelf.write(files) / inside, "--base-url", SITE)
-    found = "\n".join(f"{one['url']} {one['text']}" for one in shelf.search("heron egret actuator"))
-    assert expected in found
-    assert "{%" not in found
+@pytest.mark.xfail(strict=True, reason="ingestion issue: a generator is found by its configuration or not at all")
+@pytest.mark.parametrize("sign", GUESSED)
+def test_no_generator_is_guessed_and_its_syntax_is_cleaned_all_the_same(shelf: Shelf, sign: str) -> None:
+    files, paths = GUESSED[sign]
+    shelf.ingest(shelf.write(files), "--base-url", SITE)
+    found = shelf.search("heron")
+    assert paths <= {one["url"].removeprefix(f"{SITE}/") for one in found}
+    assert not [one["text"] for one in found if re.search(r"\{%|!!!", one["text"])]
+
+
+@pytest.mark.xfail(strict=True, reason="ingestion issue: files of the repository are included, PDFs of a site are read")
+def test_includes_of_the_repository_and_pdfs_of_a_site_are_read(shelf: Shelf) -> None:
+    config = "site_name: B\nmarkdown_extensions: [pymdownx.snippets]\n"
+    page = '# A\n\nA heron.\n\n```py\n--8<-- "../x.py"\n```\n'
+    files = {".git/HEAD": "ref: x", "x.py": "heron = 1", "docs/mkdocs.yml": config, "docs/docs/a.md": page}
+    source = written(shelf.write(files), {"docs/docs/b.pdf": (small_book_pdf.FOLDER / "book.pdf").read_bytes()})
+    shelf.ingest(source / "docs")
+    texts = " ".join(one["text"] for one in shelf.search("heron actuator"))
+    assert ("heron = 1" in texts, "An actuator" in texts) == (True, True)
 
 
 @pytest.mark.xfail(strict=True, reason="ingestion issue: a second source is said to be added, no path is doubled")
-def test_a_second_source_is_said_to_be_added(shelf: Shelf) -> None:
+def test_a_second_source_is_said_to_be_added_and_named_once(shelf: Shelf) -> None:
     shelf.ingest(shelf.write(PAGES))
-    done = shelf("ingest", shelf.write({"empty.md": ""}) / "empty.md")
+    done = shelf("ingest", shelf.write({"a.md": "# A\n\nA heron."}), shelf.write({"empty.md": ""}) / "empty.md")
+    assert re.search(r"add(s|ed) to", done.out + done.err)
     assert "empty.md/empty.md" not in done.out + done.err
-    assert "adds to" in done.out + done.err
