@@ -18,7 +18,10 @@ from tests.outside.shelf import SITE, Shelf, opened
 DATA: Final = ROOT / "tests" / "data"
 BOOKS: Final = ROOT.parent / "shared" / "data" / "books"
 BOOK: Final = "The Small Book of Robots"
-MARKUP: Final = ("md", "mdx", "markdown", "rst", "html", "htm", "xhtml", "ipynb")
+KINDS: Final = {name: name for name in ("md", "html", "rst", "ipynb", "pdf")} | {
+    "mdx": "md", "markdown": "md", "htm": "html", "xhtml": "html",
+}  # fmt: skip
+MARKUP: Final = sorted(KINDS.keys() - {"pdf"})
 WITH_ENDING: Final = ("html", "htm", "xhtml", "ipynb")
 
 
@@ -31,16 +34,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 @pytest.fixture(scope="module")
 def formats(shelf: Shelf) -> Shelf:
     """A book whose pages are all the same small book, each named by its ending."""
-    folder = shelf.write({})
-    markdown = (small_book_pdf.FOLDER / "book.md").read_text(encoding="utf-8")
-    for ending in ("md", "mdx", "markdown"):
-        (folder / f"{ending}.{ending}").write_text(markdown, encoding="utf-8")
-    for ending in ("txt", "text"):
-        (folder / f"{ending}.{ending}").write_text(re.sub("(?m)^#+ ", "", markdown), encoding="utf-8")
-    for ending in ("html", "rst", "ipynb", "pdf"):
-        shutil.copy(small_book_pdf.FOLDER / f"book.{ending}", folder / f"{ending}.{ending}")
-    for ending in ("htm", "xhtml"):
-        shutil.copy(folder / "html.html", folder / f"{ending}.{ending}")
+    files = {f"{name}.{name}": (small_book_pdf.FOLDER / f"book.{kind}").read_bytes() for name, kind in KINDS.items()}
+    text = re.sub(rb"(?m)^#+ ", b"", files["md.md"])
+    folder = shelf.write(files | {"txt.txt": text, "text.text": text})
     small_book.epub(folder / "epub.epub", small_book.chapters())
     report = shelf.ingest(folder, "--base-url", SITE, "--collection", "formats")
     assert report["failures"] == []
