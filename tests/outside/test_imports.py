@@ -11,7 +11,6 @@ PUBLIC: Final = {
     "askbook",
     "askbook.testing",
     "graph.agent.open_agent",
-    "graph.agent.open_agent_sync",
     "graph.build.build_graph",
     "graph.server.make_graph",
     "rag.grounding.prove",
