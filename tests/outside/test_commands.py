@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Callable
 from functools import partial
+from shlex import split
 from typing import Any, Final
 
 import pytest
@@ -22,11 +23,10 @@ from tests.wire import nobody
 REFUSAL: Final = "I don't have information about that in the book content"
 AUTH: Final = "Authentication failed. Please check your API keys."
 WIDGETS: Final = "A widget is a small part that turns a shaft. Every widget has exactly four teeth."
-PROFILES: Final = (
-    "book-agent", "documentation-agent", "isaac-sim", "robotics-tutor", "textbook-assistant",
-)  # fmt: skip
 ESCAPE: Final = "\x1b["
 COLOUR: Final = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|38;[\d;]+|9[0-7])m")
+COMMANDS: Final = "chat ask search ingest books passages threads verify doctor eval serve mcp"
+BOLTS: Final = "# Bolts\n\nA bolt has six sides.\n"
 UNKNOWN_ID: Final = "00000000-0000-5000-8000-000000000000"
 LATER: Final = "terminal issue"
 HANGS: Final = Reply(texts=("Every widget has",), finish=None, hang=True)
@@ -68,45 +68,32 @@ def is_one_line(done: Done) -> None:
     assert re.fullmatch(r"[^\n]+\n", done.err), done.err
 
 
-OPTIONS: Final = {
-    "ask": "--profile --thread --filter -k --threshold --json --collection",
-    "search": "-k --filter --history --json --collection", "verify": "--json --collection", "mcp": "--collection",
-    "chat": "--profile --thread -c --collection",
-    "ingest": "--base-url --generator --include --exclude --collection --profile --dry-run --json", "books": "--json",
-    "passages": "--json --collection", "threads": "--json", "doctor": "--json --collection",
-    "eval": "--json --report --collection", "serve": "--host --port --collection",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("command", OPTIONS)
-def test_each_command_says_its_options_with_help(run: CommandLine, command: str) -> None:
-    done = run(command, "--help")
-    assert (done.code, done.err) == (0, "")
-    assert [option for option in OPTIONS[command].split() if option not in done.out] == []
-    assert re.search(rf"\b{command}\b", run("--help").out)
+def test_every_command_says_its_options_with_help(run: CommandLine) -> None:
+    helps = {command: run(command, "--help") for command in COMMANDS.split()}
+    assert {(done.code, done.err) for done in helps.values()} == {(0, "")}
+    assert {name for name, done in helps.items() if "--json" not in done.out} <= {"chat", "serve", "mcp"}
+    assert {name for name, done in helps.items() if "--collection" not in done.out} <= {"books", "threads"}
+    assert [name for name in helps if not re.search(rf"\b{name}\b", run("--help").out)] == []
     assert re.fullmatch(r"askbook \d+\.\d+\.\d+\n", run("--version").out)
 
 
 REFUSED: Final = {
+    "empty_question": ["ask ''", "search ' '", "ask -"],
     "usage": ["ask", "ask Q --nope", "nope", "threads", "books", "ingest"],
     "out_of_range": ["ask Q -k 0", "ask Q -k five", "ask Q --threshold 2", "ask Q --threshold nan", "search Q -k 21"],
-    "filter": ["ask Q --filter nope:x"],
     "unknown_profile": ["ask Q --profile nope", "doctor --profile nope"],
     "thread_id": ["ask Q --thread ..", f"ask Q --thread {'x' * 256}"],
-    "question_too_long": [f"ask {'x' * 2001}"],
     "history": ["search Q --history page.md", "search Q --history nowhere.json"],
     "unknown_thread": ["threads show nope", "threads export nope", "threads delete nope", "verify nope"],
     "unknown_chunk": [f"passages {UNKNOWN_ID}", "passages nope"],
     "unknown_book": ["books show nope", "books delete nope", "books rename nope other"],
     "collection_name": ["books rename book a/b", "ingest page.md --collection a/b", "ask Q --collection a/b"],
-    "reserved_book": ["books rename book manual"],
-    "dataset": ["eval nowhere.jsonl", "eval page.md"],
-    "source": ["ingest nowhere"],
-    "no_pages": ["ingest empty"],
-    "collection": ["ingest page.md --collection manual"],
+    "dataset": ["eval nowhere.jsonl", "eval page.md"], "reserved_book": ["books rename book manual"],
+    "source": ["ingest nowhere"], "no_pages": ["ingest empty"], "collection": ["ingest page.md --collection manual"],
     "base_url": ["ingest page.md --base-url nope", "ingest page.md --base-url https://me:pw@example.org"],
-    "generator": ["ingest page.md --generator nope"],
-}
+    "generator": ["ingest page.md --generator nope"], "filter": ["ask Q --filter nope:x"],
+    "question_too_long": [f"ask {'x' * 2001}"],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("code", REFUSED)
@@ -114,8 +101,8 @@ def test_bad_input_gives_one_line_and_exit_code_2_and_stores_nothing(run: Comman
     (run.folder / "page.md").write_text("# A page\n\nIt has text.\n", encoding="utf-8")
     (run.folder / "empty").mkdir()
     for command in REFUSED[code]:
-        is_one_line(run(*command.split()))
-        with_json = run(*command.split(), "--json")
+        is_one_line(run(*split(command)))
+        with_json = run(*split(command), "--json")
         error = with_json.data["error"]
         assert (with_json.code, error["error_type"], error["code"]) == (2, "invalid_input", code), command
         assert error["user_message"] == "Your question couldn't be processed. Please rephrase."
@@ -124,33 +111,18 @@ def test_bad_input_gives_one_line_and_exit_code_2_and_stores_nothing(run: Comman
     assert [book["passages"] for book in run("books", "list", "--json").data if book["name"] == "book"] == [4]
 
 
+def test_other_bad_input_gives_one_line_too(run: CommandLine) -> None:
+    is_one_line(run("ask", "-", stdin=b"\xff\xfe"))
+    assert run("ask", "-", "--json", stdin=b"\xff\xfe").data["error"]["code"] == "not_text"
+    for command in ("--profile nope", "--thread 'a\nb'", "serve --port x"):
+        is_one_line(run(*split(command)))
+
+
 @pytest.mark.parametrize(
-    ("command", "question", "stdin", "code"),
-    [("ask", "", b"", "empty_question"), ("search", " ", b"", "empty_question"),
-     ("ask", "-", b" \n", "empty_question"), ("ask", "-", b"\xff\xfe", "not_text")],
+    ("setting", "code"),
+    [("AGENT_TOP_K=99", "settings"), ("ASKBOOK_GROUNDING=maybe", "settings"), ("QDRANT_URL=nonsense://x", "qdrant_url"),
+     ("ASKBOOK_PROFILE=nope", "unknown_profile"), ("OPENAI_API_KEY=canary canary", "key_form")],
 )  # fmt: skip
-def test_what_is_no_question_is_refused(run: CommandLine, command: str, question: str, stdin: bytes, code: str) -> None:
-    is_one_line(run(command, question, stdin=stdin))
-    done = run(command, question, "--json", stdin=stdin)
-    assert (done.code, done.data["error"]["code"]) == (2, code)
-    assert conversations(run) == []
-
-
-@pytest.mark.parametrize(
-    "options", [("--profile", "nope"), ("--thread", "a\nb"), ("serve", "--host", "0.0.0.0"), ("serve", "--port", "x")]
-)
-def test_the_chat_and_the_server_do_not_start_on_bad_input(run: CommandLine, options: tuple[str, ...]) -> None:
-    is_one_line(run(*options))
-
-
-SETTINGS: Final = {
-    "AGENT_TOP_K=99": "settings", "AGENT_SCORE_THRESHOLD=high": "settings", "AGENT_MAX_TURNS=0": "settings",
-    "ASKBOOK_GROUNDING=maybe": "settings", "ASKBOOK_PROFILE=nope": "unknown_profile",
-    "QDRANT_URL=nonsense://x": "qdrant_url", "OPENAI_API_KEY=canary canary": "key_form",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("setting", "code"), SETTINGS.items())
 def test_a_setting_that_is_not_allowed_is_named_in_one_line(run: CommandLine, setting: str, code: str) -> None:
     variable, _, value = setting.partition("=")
     done = run("ask", TEETH, **{variable: value})
@@ -161,23 +133,18 @@ def test_a_setting_that_is_not_allowed_is_named_in_one_line(run: CommandLine, se
     assert run("doctor", **{variable: value}).code == (1 if code in ("qdrant_url", "key_form") else 2)
 
 
-# --- ask ------------------------------------------------------------------------------------------------------------
-
-
-def test_an_answer_goes_to_standard_output_with_its_sources(written: Run) -> None:
+def test_answers_and_refusals_go_to_standard_output(run: CommandLine, written: Run) -> None:
     done = written("ask", TEETH)
     assert (done.code, done.out) == (0, f"{FOUR_TEETH}\n\n---\n**Sources:**\n- [1] Widgets (widgets.md)\n")
     assert "teeth" not in done.err
-
-
-def test_finding_nothing_is_no_error_but_a_refusal_in_the_exact_sentence(run: CommandLine) -> None:
     done = run("ask", UNKNOWN)
     assert (done.code, done.out.splitlines()[0]) == (0, REFUSAL)
-    response = run("ask", UNKNOWN, "--json").data
-    assert (response["status"], response["fallback_reason"], response["content"]) == ("fallback", "no_passage", REFUSAL)
     done = run("search", TEETH, "--filter", "nowhere")
     assert (done.code, done.out, done.err == "") == (0, "", False)
     assert run("search", TEETH, "--filter", "nowhere", "--json").data["results"] == []
+    done = chat(written, TEETH)
+    assert (done.code, done.out.splitlines()[0]) == (0, FOUR_TEETH)
+    assert ["4 passages" in text and "/help" in text for text in (done.out, done.err)] == [False, True]
 
 
 def test_a_hyphen_reads_the_question_and_a_thread_is_continued(model: Endpoint, written: Run) -> None:
@@ -187,34 +154,17 @@ def test_a_hyphen_reads_the_question_and_a_thread_is_continued(model: Endpoint, 
     assert [FOUR_TEETH[:-5] in asked(model, number).replace(WIDGETS, "") for number in range(2)] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("options", "found"),
-    [("-k 1", ["Widgets"]), ("--filter gadgets", ["Gadgets", "Gadgets"]), ("--filter heading:Mount", ["Widgets"]),
-     ("--threshold 0.99", [])],
-)  # fmt: skip
-def test_options_of_ask_limit_what_is_found(run: CommandLine, options: str, found: list[str]) -> None:
-    response = run("ask", TEETH, "--json", *options.split()).data
-    assert [chunk["title"] for chunk in response["retrieved_chunks"]] == found
-    assert response["retrieval_count"] == len(found)
-    assert found or response["content"] == REFUSAL
-    assert not options.startswith("--filter") or response["retrievals"][0]["filter_applied"] == options.split()[1]
-
-
 def test_an_error_turn_is_exit_code_1_with_its_sentence_on_standard_error(model: Endpoint, written: Run) -> None:
     model.script[:] = [refuses(401)] * 2
     done = written("ask", TEETH)
     assert (done.code, done.out, done.err.splitlines()[0]) == (1, "", AUTH)
     assert "OPENAI_API_KEY" in done.err
     done = written("ask", TEETH, "--json")
-    assert (done.code, done.data["status"], done.data["error"]["error_type"]) == (1, "error", "auth_error")
-    assert done.data["content"] == done.data["error"]["user_message"] == AUTH
-
-
-@pytest.mark.parametrize("command", ["ask", "search"])
-def test_a_book_that_does_not_exist_is_an_error_of_the_search(run: CommandLine, command: str) -> None:
-    done = run(command, TEETH, "--collection", "nope", "--json")
-    error = done.data["error"]
-    assert (done.code, error["error_type"], error["code"]) == (1, "retrieval_error", "no_index")
+    assert (done.code, done.data["error"]["error_type"], done.data["content"]) == (1, "auth_error", AUTH)
+    for command in ("ask", "search"):
+        done = written(command, TEETH, "--collection", "nope", "--json")
+        error = done.data["error"]
+        assert (done.code, error["error_type"], error["code"]) == (1, "retrieval_error", "no_index")
 
 
 @pytest.mark.xfail(strict=True, reason=f"{LATER}: ask says on standard error that no key is set")
@@ -222,54 +172,29 @@ def test_ask_without_a_key_says_so_on_standard_error(run: CommandLine) -> None:
     assert "OPENAI_API_KEY" in run("ask", TEETH).err
 
 
-def test_search_prints_rank_address_and_id_and_as_json_its_record(run: CommandLine) -> None:
+def test_search_finds_passages_and_passages_prints_them_whole(run: CommandLine) -> None:
     done = run("search", TEETH, "-k", "2", "--json")
     data = done.data
     assert (done.code, data["query"], data["filter_applied"], data["error"]) == (0, TEETH, None, None)
     assert data["total_results"] == len(data["results"]) == 2
     assert data["retrieval_time_ms"] >= 0
     first = data["results"][0]
-    assert (first["rank"], first["title"], first["url"], first["text"]) == (1, "Widgets", "widgets.md", WIDGETS)
-    assert {"chunk_id", "chunk_index", "heading", "breadcrumb", "source_file_path", "score"} <= first.keys()
-    assert all(0 <= found["score"] <= 1 for found in data["results"])
-    assert [found["rank"] for found in data["results"]] == [1, 2]
+    assert (first["title"], first["url"], first["text"], first["chunk_index"]) == ("Widgets", "widgets.md", WIDGETS, 0)
+    assert {"heading", "breadcrumb", "source_file_path"} <= first.keys()
+    assert [(found["rank"], 0 <= found["score"] <= 1) for found in data["results"]] == [(1, True), (2, True)]
     text = run("search", TEETH, "-k", "2").out
     assert all(part in text for found in data["results"] for part in (found["chunk_id"], found["url"]))
-
-
-def test_a_history_makes_a_query_a_follow_up(run: CommandLine) -> None:
     said = [{"role": "user", "content": "How is a gadget cleaned?"}, {"role": "assistant", "content": "With water."}]
     (run.folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
     found = run("search", "And how often?", "--history", "said.json", "--json").data["results"]
     assert found[0]["heading"] == "Cleaning a gadget"
-
-
-def test_passages_prints_stored_chunks_whole_and_in_order(run: CommandLine) -> None:
-    ids = [found["chunk_id"] for found in run("search", TEETH, "-k", "3", "--json").data["results"]][::-1]
+    ids = [result["chunk_id"] for result in data["results"]][::-1]
     done = run("passages", *ids, "--json")
     assert (done.code, [passage["chunk_id"] for passage in done.data]) == (0, ids)
-    assert all(p.keys() == {"chunk_id", "text", "title", "heading", "url", "sha256"} for p in done.data)
-    assert WIDGETS in run("passages", ids[-1]).out
+    assert {"text", "title", "heading", "url", "sha256"} <= done.data[0].keys()
     some = run("passages", ids[-1], UNKNOWN_ID, "--json")
-    assert (some.code, [passage["text"] for passage in some.data]) == (2, [WIDGETS])
-    assert UNKNOWN_ID in some.err
-
-
-def test_books_are_listed_shown_renamed_and_deleted(run: CommandLine) -> None:
-    shown = run("books", "show", "book", "--json").data
-    assert (shown["name"], shown["pages"], shown["passages"]) == ("book", 2, 4)
-    assert [book["name"] for book in run("books", "list", "--json").data] == ["book", "manual"]
-    assert "4 passages" in run("books", "list").out
-    run("ask", TEETH, "--thread", "kept")
-    assert run("books", "rename", "book", "parts").code == 0
-    assert run("search", TEETH, "--collection", "parts", "--json").data["total_results"] > 0
-    (run.folder / "page.md").write_text("# A page\n\nIt has text.\n", encoding="utf-8")
-    assert run("ingest", "page.md", "--collection", "other").code == 0
-    done = run("books", "rename", "parts", "other", "--json")
-    assert (done.code, done.data["error"]["code"]) == (2, "name_taken")
-    assert "parts" in run("books", "delete", "parts").out
-    assert [book["name"] for book in run("books", "list", "--json").data] == ["manual", "other"]
-    assert [thread["thread_id"] for thread in conversations(run)] == ["kept"]
+    assert (some.code, [passage["text"] for passage in some.data], UNKNOWN_ID in some.err) == (2, [WIDGETS], True)
+    assert WIDGETS in run("passages", ids[-1]).out
 
 
 def test_conversations_are_listed_shown_exported_and_deleted(written: Run) -> None:
@@ -277,19 +202,14 @@ def test_conversations_are_listed_shown_exported_and_deleted(written: Run) -> No
     for thread in ("older", "newer", "newer"):
         written("ask", TEETH, "--thread", thread)
     assert [(t["thread_id"], t["turns"]) for t in conversations(written)] == [("newer", 2), ("older", 1)]
-    text = written("threads", "list").out
-    assert text.index("newer") < text.index("older")
     for action in ("show", "export"):
         done = written("threads", action, "newer")
         assert (done.code, done.out.count(TEETH), done.out.count(FOUR_TEETH)) == (0, 2, 2)
     exported = written("threads", "export", "older", "--json").data
     assert (exported["thread_id"], exported["turn_count"]) == ("older", 1)
     assert [message["role"] for message in exported["messages"]] == ["user", "assistant"]
-    assert written("threads", "prune", "--json").code == 0
     assert written("threads", "delete", "newer").code == 0
-    assert written("threads", "show", "newer").code == 2
     assert [t["thread_id"] for t in conversations(written)] == ["older"]
-    assert written("threads", "show", "older").out.count(FOUR_TEETH) == 1
 
 
 @pytest.mark.xfail(strict=True, reason=f"{LATER}: deleting asks on a terminal")
@@ -303,90 +223,57 @@ def test_deleting_a_conversation_asks_on_a_terminal(run: CommandLine) -> None:
 
 
 def test_verify_compares_citations_with_the_book_as_it_is_now(run: CommandLine, written: Run) -> None:
-    source = run.folder / "mine"
-    source.mkdir()
-    for name, text in PAGES.items():
-        (source / name).write_text(text, encoding="utf-8")
-    written("ingest", str(source), "--collection", "mine")
+    for name, text in (PAGES | {"bolts.md": BOLTS}).items():
+        (run.folder / name).write_text(text, encoding="utf-8")
+    page, book = run.folder / "widgets.md", ("ingest", ".", "--include", "*.md", "--collection", "mine")
+    written(*book)
     written("ask", TEETH, "--collection", "mine", "--thread", "t")
     done = written("verify", "t", "--json")
     assert (done.code, done.data["checked"], done.data["valid"]) == (0, 1, 1)
-    assert written("verify", "t").code == 0
-    for text, status in ((PAGES["widgets.md"].replace("four teeth", "five teeth"), "stale"), ("# Bolts\n", "gone")):
-        (source / "widgets.md").write_text(text, encoding="utf-8")
-        written("ingest", str(source), "--collection", "mine")
+    for status in ("stale", "gone"):
+        page.write_text(PAGES["widgets.md"].replace("four teeth", "five teeth"), encoding="utf-8")
+        if status == "gone":
+            page.unlink()
+        written(*book)
         done = written("verify", "t", "--json")
-        assert (done.code, done.data["valid"], done.data[status]) == (1, 0, 1)
-        assert [citation["status"] for citation in done.data["citations"]] == [status]
+        assert (done.code, done.data[status], done.data["citations"][0]["status"]) == (1, 1, status)
         assert written("verify", "t").out.startswith(status)
 
 
-def test_doctor_prints_a_line_a_check_and_ends_with_1_on_a_failure(
-    run: CommandLine, model: Endpoint, written: Run
-) -> None:
+def test_doctor_prints_a_line_a_check_and_names_failures(run: CommandLine, model: Endpoint, written: Run) -> None:
     done = run("doctor", "--json")
+    names = [check["name"] for check in done.data["checks"] if check["ok"]]
     assert (done.code, done.data["ok"]) == (0, True)
-    names = [check["name"] for check in done.data["checks"]]
     assert {"profile", "embedding", "book", "model", "memory"} <= set(names)
-    assert {check["ok"] for check in done.data["checks"]} == {True}
-    lines = run("doctor").out.splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("ok")] == names
+    assert [name for name in names if not re.search(rf"(?m)^\S+ +{name} ", run("doctor").out)] == []
     model.script[:] = [refuses(401)]
     done = written("doctor", "--json")
     (failed,) = [check for check in done.data["checks"] if not check["ok"]]
-    assert (done.code, done.data["ok"], failed["name"]) == (1, False, "model")
-    assert "OPENAI_API_KEY" in failed["hint"]
+    assert (done.code, failed["name"], "OPENAI_API_KEY" in failed["hint"]) == (1, "model", True)
     done = run("doctor", "--collection", "nope")
-    assert (done.code, re.search(r"\nFAIL +book .*\n +Run .*ingest", done.out) is None) == (1, False)
+    assert (done.code, "ingest" in done.out) == (1, True)
 
 
 def test_eval_grades_a_dataset_and_names_the_line_that_is_wrong(run: CommandLine, written: Run) -> None:
-    good, refused = (
-        {"question": TEETH, "pages": "widgets", "answer": "four"},
-        {"question": UNKNOWN, "answerable": False},
-    )
-    lines = f"{json.dumps(good)}\n{json.dumps(refused)}\n"
+    lines = json.dumps({"question": TEETH, "pages": "widgets", "answer": "four"})
+    lines += "\n" + json.dumps({"question": UNKNOWN, "answerable": False}) + "\n"
     (run.folder / "good.jsonl").write_text(lines, encoding="utf-8")
     done = written("eval", "good.jsonl", "--json", "--report", "report.html")
     figures = {name: (figure["value"], figure["n"]) for name, figure in done.data["figures"].items()}
     assert (done.code, figures["right"], figures["exact_refusals"]) == (0, (1.0, 1), (1.0, 1))
     assert [question["right"] for question in done.data["questions"]] == [True, True]
-    assert "</html>" in (run.folder / "report.html").read_text(encoding="utf-8")
-    assert conversations(written) == []
+    assert (run.folder / "report.html").is_file()
     (run.folder / "bad.jsonl").write_text(f"{lines}{{nope\n", encoding="utf-8")
     is_one_line(done := written("eval", "bad.jsonl"))
     assert "line 3" in done.err
 
 
-def test_mcp_offers_two_tools_and_prints_nothing_else(run: CommandLine) -> None:
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    sent: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": client},
-        {"method": "notifications/initialized"},
-    ]
-    sent += [{"id": 2, "method": "tools/list"}]
-    done = run.process("mcp", stdin="".join(json.dumps({"jsonrpc": "2.0"} | message) + "\n" for message in sent))
-    replies = {reply["id"]: reply["result"] for reply in map(json.loads, done.out.splitlines())}
-    assert (done.code, sorted(replies)) == (0, [1, 2])
-    assert {"ask_book", "search_book"} <= {tool["name"] for tool in replies[2]["tools"]}
-
-
-# --- the chat in a pipe ---------------------------------------------------------------------------------------------
-
-
-def test_the_chat_prints_answers_to_standard_output_and_the_rest_to_standard_error(written: Run) -> None:
-    done = chat(written, TEETH)
-    assert done.code == 0
-    assert done.out.startswith(f"{FOUR_TEETH}\n")
-    assert ["4 passages" in text and "/help" in text for text in (done.out, done.err)] == [False, True]
-
-
 PRINTED: Final = {
-    "/sources": [r"\[1\] Widgets", "widgets.md", "“Every widget has exactly four teeth.”"],
+    "/sources": [r"\[1\] Widgets", r"widgets\.md", r"Every widget has exactly four teeth\."],
     "/show 1": [r"turns a shaft\. \S+Every widget has exactly four teeth\.\S+"],
-    "/why": [re.escape(TEETH), r"threshold 0\.2", r"0\.\d\d", "budget", "1 sentence", "1 model call", r"\d ms"],
+    "/why": [re.escape(TEETH), "threshold", r"0\.2\b", "budget", "supported", r"\d ms"],
     "/threads": [re.escape(TEETH[:15])],
-    "/profile": [rf"(?m)^ {name}\b" for name in PROFILES] + [r"(?m)^\*default\b"],
+    "/profile": [r"\*default\b", "(?s)book-agent.*documentation-agent.*isaac-sim.*robotics-tutor.*textbook-assistant"],
     "/help": ["/help", "/sources", "/show", "/why", "/retry", "/undo", "/threads", "/profile", "/export", "/quit"],
 }
 
@@ -400,53 +287,40 @@ def test_a_command_of_the_chat_prints_what_it_says(written: Run, line: str) -> N
 
 
 @pytest.mark.parametrize("line", ["/nope", "/show 9", "/show x", "/profile nope", "/export", "/threads nope"])
-def test_a_wrong_command_of_the_chat_gets_a_line_and_the_chat_goes_on(
-    run: CommandLine, written: Run, line: str
+def test_a_wrong_command_gets_a_line_and_the_chat_goes_on(written: Run, line: str) -> None:
+    usual = [len(chat(written).err.splitlines()) for _ in range(2)][-1]  # the first chat in a folder says more
+    done = chat(written, line, TEETH)
+    assert (done.code, done.out.count(FOUR_TEETH), len(done.err.splitlines())) == (0, 1, usual + 1)
+    assert conversations(written)[0]["turns"] == 1
+
+
+def test_retry_replaces_the_last_answer_undo_removes_it_and_export_overwrites_nothing(
+    run: CommandLine, model: Endpoint, written: Run
 ) -> None:
-    done = chat(written, TEETH, line, TEETH)
-    assert done.code == 0
-    assert done.out.count(FOUR_TEETH) == 2
-    assert len(done.err.splitlines()) == len(chat(run).err.splitlines()) + 3  # the keys and the index, at first
-    assert conversations(written)[0]["turns"] == 2
-
-
-def test_commands_of_the_chat_before_any_answer_say_so_and_store_nothing(run: CommandLine) -> None:
-    done = chat(run, "/sources", "/show 1", "/why", "/retry", "/undo", "/export x.md", "", "/quit")
-    assert (done.out, conversations(run), (run.folder / "x.md").exists()) == ("", [], False)
-
-
-def test_retry_replaces_the_last_answer_and_undo_removes_it(run: CommandLine, model: Endpoint, written: Run) -> None:
     model.script[1] = answer("A widget is a small part that turns a shaft [1].")
-    done = chat(written, TEETH, "/retry", options="--thread t")
-    assert done.out.count("**Sources:**") == 2
-    assert FOUR_TEETH not in asked(model, 1)
-    text = run("threads", "show", "t").out
-    assert (text.count(TEETH), text.count(FOUR_TEETH), text.count("turns a shaft")) == (1, 0, 1)
+    (run.folder / "mine.md").write_text("mine", encoding="utf-8")
+    done = chat(written, TEETH, "/retry", "/export out.md", "/export mine.md", options="--thread t")
+    assert (done.out.count("**Sources:**"), FOUR_TEETH in asked(model, 1), "mine.md" in done.err) == (2, False, True)
+    assert (run.folder / "mine.md").read_text(encoding="utf-8") == "mine"
+    for text in (run("threads", "show", "t").out, (run.folder / "out.md").read_text(encoding="utf-8")):
+        assert (text[0], text.count(TEETH), text.count(FOUR_TEETH), text.count("turns a shaft")) == ("#", 1, 0, 1)
     assert TEETH in chat(written, "/undo", options="--thread t").err
     assert TEETH not in run("threads", "show", "t").out
 
 
-def test_export_writes_the_conversation_as_markdown_and_overwrites_nothing(run: CommandLine, written: Run) -> None:
-    (run.folder / "mine.md").write_text("mine", encoding="utf-8")
-    done = chat(written, TEETH, "/export out.md", "/export mine.md")
-    text = (run.folder / "out.md").read_text(encoding="utf-8")
-    assert (text[:2], TEETH in text, FOUR_TEETH in text) == ("# ", True, True)
-    assert (run.folder / "mine.md").read_text(encoding="utf-8") == "mine"
-    assert "mine.md" in done.err
-
-
-def test_the_profile_is_changed_and_a_stored_conversation_continued(model: Endpoint, written: Run) -> None:
+def test_conversations_are_continued_and_the_profile_is_changed(model: Endpoint, written: Run) -> None:
     chat(written, TEETH, options="--thread first")
-    done = chat(written, "/threads first", TEETH, "/profile book-agent", TEETH)
-    assert "(score: " in done.out.partition("book-agent")[2]
-    assert FOUR_TEETH in written("threads", "show", "first").out.partition("## 2")[2]
-    assert FOUR_TEETH[:-5] in asked(model, 1).replace(WIDGETS, "")
+    assert chat(written, TEETH, options="-c").code == 0
+    done = chat(written, "/threads first", "/profile book-agent", TEETH)
+    assert "(score: " in done.out
+    assert [conversation["turns"] for conversation in conversations(written)] == [3]
+    assert [asked(model, number).replace(WIDGETS, "").count(FOUR_TEETH[:-5]) for number in range(3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("word", ["/quit", "exit"])
-def test_a_word_leaves_the_chat(run: CommandLine, word: str) -> None:
-    done = chat(run, word, UNKNOWN)
-    assert (done.code, done.out, conversations(run)) == (0, "", [])
+def test_a_word_leaves_and_commands_before_any_answer_store_nothing(run: CommandLine, word: str) -> None:
+    done = chat(run, "/sources", "/show 1", "/why", "/retry", "/undo", "/export x.md", "", word, UNKNOWN)
+    assert (done.code, done.out, conversations(run), (run.folder / "x.md").exists()) == (0, "", [], False)
 
 
 @pytest.mark.xfail(strict=True, reason=f"{LATER}: help and quit as bare words, and /new in the list")
@@ -458,16 +332,10 @@ def test_help_and_quit_work_as_bare_words(run: CommandLine, lines: tuple[str, ..
 
 @pytest.mark.xfail(strict=True, reason=f"{LATER}: clear and /new begin anew and delete nothing")
 @pytest.mark.parametrize("word", ["clear", "/clear", "/new"])
-def test_a_new_conversation_deletes_nothing(written: Run, word: str) -> None:
-    chat(written, TEETH, word, TEETH)
+def test_a_new_conversation_deletes_nothing(model: Endpoint, written: Run, word: str) -> None:
+    chat(written, "Four teeth?", word, TEETH)
     assert [conversation["turns"] for conversation in conversations(written)] == [1, 1]
-
-
-@pytest.mark.parametrize("word", ["clear", "/clear"])
-def test_clear_begins_a_conversation_that_knows_nothing_of_the_last(model: Endpoint, written: Run, word: str) -> None:
-    assert chat(written, "What is a widget? Four?", word, TEETH).code == 0
-    assert ["Four?" in asked(model, number) for number in range(2)] == [True, False]
-    assert conversations(written)[0]["turns"] == 1
+    assert ["Four teeth?" in asked(model, number) for number in range(2)] == [True, False]
 
 
 def test_a_chat_in_a_pipe_goes_on_after_a_failed_turn_and_ends_with_1(model: Endpoint, written: Run) -> None:
@@ -478,32 +346,16 @@ def test_a_chat_in_a_pipe_goes_on_after_a_failed_turn_and_ends_with_1(model: End
     assert [conversation["turns"] for conversation in conversations(written)] == [1]
 
 
-def test_c_continues_the_newest_conversation_of_the_chat(model: Endpoint, written: Run) -> None:
-    chat(written, TEETH, options="--thread older")
-    chat(written, TEETH, options="--thread newer")
-    assert chat(written, TEETH, options="-c").code == 0
-    assert [(t["thread_id"], t["turns"]) for t in conversations(written)] == [("newer", 2), ("older", 1)]
-    assert FOUR_TEETH[:-5] in asked(model, 2).replace(WIDGETS, "")
-
-
-@pytest.mark.xfail(strict=True, reason=f"{LATER}: -c passes over a one-off ask")
-def test_c_passes_over_a_question_that_was_asked_alone(written: Run) -> None:
-    chat(written, TEETH, options="--thread mine")
-    written("ask", TEETH)
-    chat(written, TEETH, options="-c")
-    assert {t["thread_id"]: t["turns"] for t in conversations(written)}["mine"] == 2
-
-
-@pytest.mark.xfail(strict=True, reason=f"{LATER}: -c goes back to the book of the conversation and shows its last turn")
-def test_c_asks_the_book_of_the_conversation_and_shows_its_last_turn(
-    run: CommandLine, model: Endpoint, written: Run
-) -> None:
-    (run.folder / "page.md").write_text("# Bolts\n\nA bolt has six sides.\n", encoding="utf-8")
+@pytest.mark.xfail(strict=True, reason=f"{LATER}: -c passes over a one-off ask, keeps the book, shows the last turn")
+def test_c_goes_back_to_the_last_chat_and_its_book(run: CommandLine, model: Endpoint, written: Run) -> None:
+    (run.folder / "page.md").write_text(BOLTS, encoding="utf-8")
     run("ingest", "page.md", "--collection", "bolts")
     model.script[:] = [answer("A bolt has six sides [1].")] * 2
-    chat(written, "How many sides has a bolt?", options="--collection bolts")
+    chat(written, "How many sides has a bolt?", options="--collection bolts --thread t")
+    run("ask", TEETH)
     done = chat(written, "How many sides?", options="-c")
     assert (done.out + done.err).count("A bolt has six sides [1].") == 2
+    assert {t["thread_id"]: t["turns"] for t in conversations(run)}["t"] == 2
 
 
 def test_no_key_is_printed_or_stored(run: CommandLine, model: Endpoint, keys: Keys) -> None:
