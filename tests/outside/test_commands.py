@@ -157,8 +157,7 @@ def test_a_hyphen_reads_the_question_and_a_thread_is_continued(model: Endpoint, 
 def test_an_error_turn_is_exit_code_1_with_its_sentence_on_standard_error(model: Endpoint, written: Run) -> None:
     model.script[:] = [refuses(401)] * 2
     done = written("ask", TEETH)
-    assert (done.code, done.out, done.err.splitlines()[0]) == (1, "", AUTH)
-    assert "OPENAI_API_KEY" in done.err
+    assert (done.code, done.out, done.err.splitlines()[0], "OPENAI_API_KEY" in done.err) == (1, "", AUTH, True)
     done = written("ask", TEETH, "--json")
     assert (done.code, done.data["error"]["error_type"], done.data["content"]) == (1, "auth_error", AUTH)
     for command in ("ask", "search"):
@@ -176,8 +175,7 @@ def test_search_finds_passages_and_passages_prints_them_whole(run: CommandLine) 
     done = run("search", TEETH, "-k", "2", "--json")
     data = done.data
     assert (done.code, data["query"], data["filter_applied"], data["error"]) == (0, TEETH, None, None)
-    assert data["total_results"] == len(data["results"]) == 2
-    assert data["retrieval_time_ms"] >= 0
+    assert (data["total_results"], len(data["results"]), data["retrieval_time_ms"] > 0) == (2, 2, True)
     first = data["results"][0]
     assert (first["title"], first["url"], first["text"], first["chunk_index"]) == ("Widgets", "widgets.md", WIDGETS, 0)
     assert {"heading", "breadcrumb", "source_file_path"} <= first.keys()
@@ -271,7 +269,7 @@ def test_eval_grades_a_dataset_and_names_the_line_that_is_wrong(run: CommandLine
 PRINTED: Final = {
     "/sources": [r"\[1\] Widgets", r"widgets\.md", r"Every widget has exactly four teeth\."],
     "/show 1": [r"turns a shaft\. \S+Every widget has exactly four teeth\.\S+"],
-    "/why": [re.escape(TEETH), "threshold", r"0\.2\b", "budget", "supported", r"\d ms"],
+    "/why": [re.escape(TEETH), "threshold", r"0\.2\b", r"0\.[3-9]\d", "budget", r"\d ms"],
     "/threads": [re.escape(TEETH[:15])],
     "/profile": [r"\*default\b", "(?s)book-agent.*documentation-agent.*isaac-sim.*robotics-tutor.*textbook-assistant"],
     "/help": ["/help", "/sources", "/show", "/why", "/retry", "/undo", "/threads", "/profile", "/export", "/quit"],
@@ -294,9 +292,7 @@ def test_a_wrong_command_gets_a_line_and_the_chat_goes_on(written: Run, line: st
     assert conversations(written)[0]["turns"] == 1
 
 
-def test_retry_replaces_the_last_answer_undo_removes_it_and_export_overwrites_nothing(
-    run: CommandLine, model: Endpoint, written: Run
-) -> None:
+def test_retry_undo_and_export_do_what_they_say(run: CommandLine, model: Endpoint, written: Run) -> None:
     model.script[1] = answer("A widget is a small part that turns a shaft [1].")
     (run.folder / "mine.md").write_text("mine", encoding="utf-8")
     done = chat(written, TEETH, "/retry", "/export out.md", "/export mine.md", options="--thread t")
@@ -359,18 +355,15 @@ def test_c_goes_back_to_the_last_chat_and_its_book(run: CommandLine, model: Endp
 
 
 def test_no_key_is_printed_or_stored(run: CommandLine, model: Endpoint, keys: Keys) -> None:
-    echo = f"Incorrect API key provided: {OPENAI_KEY}"
-    model.script[:] = [refuses(401, echo), refuses(400, echo), refuses(401, echo), refuses(401, echo)]
+    model.faults[""] = refuses(401, f"Incorrect API key provided: {OPENAI_KEY}")  # to every request
     with nobody() as server:
         secret = {"QDRANT_URL": server, "QDRANT_API_KEY": "canary-of-qdrant"}
         done = [run("doctor", "--json", **keys, **secret), run("ask", TEETH, "--json", **keys, **secret)]
     done += [chat(partial(run, **keys), TEETH, "/why", "/retry", "/threads"), run("doctor", **keys)]
     done += [run("threads", "export", conversations(run)[0]["thread_id"], "--json")]
     printed = "".join(one.out + one.err for one in done)
-    assert "Traceback" not in printed
-    assert "canary" not in printed
-    assert b"canary" not in stored(run.home)
-    assert len(model.requests) == 4
+    assert model.requests[-1].headers["authorization"] == f"Bearer {OPENAI_KEY}"
+    assert ("Traceback" in printed, "canary" in printed, b"canary" in stored(run.home)) == (False, False, False)
 
 
 @pytest.mark.parametrize("command", [("search", TEETH), ("books", "list"), ("ask", TEETH, "--json"), ("--help",)])

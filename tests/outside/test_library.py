@@ -83,10 +83,8 @@ async def test_a_retriever_of_langchain_finds_the_passages(settings: Settings) -
 
 
 async def test_embeddings_of_langchain_make_and_search_a_book(settings: Settings, pages: Path) -> None:
-    model = ScriptedModel(FOUR_TEETH)
-    async with open_agent(
-        settings, collection="mine", embeddings=DeterministicFakeEmbedding(size=8), model=model
-    ) as agent:
+    model, fake = ScriptedModel(FOUR_TEETH), DeterministicFakeEmbedding(size=8)
+    async with open_agent(settings, collection="mine", embeddings=fake, model=model) as agent:
         report = await agent.ingest([str(pages)], base_url="https://example.org/docs")
         response = await agent.ask(TEETH, context=Context(top_k=4, score_threshold=0))
     assert (report.collection, report.documents.added, report.chunks.total, report.embedded) == ("mine", 2, 4, 4)
@@ -116,15 +114,19 @@ async def test_the_graph_is_a_node_of_another_graph_with_its_memory(settings: Se
 
 
 async def test_messages_mode_streams_checked_chunks_under_the_id_of_the_final_message(settings: Settings) -> None:
-    written = "Every widget has exactly ", "four teeth [1]. It costs 17 euros [1]. A widget is a small", " part [1]."
-    async with open_agent(settings, model=ScriptedModel([*written])) as agent:
+    texts = [
+        "Every widget has exactly ",
+        "four teeth [1]. It costs 17 euros [1]. ",
+        "A widget is a small part that turns",
+    ]
+    async with open_agent(settings, model=ScriptedModel([*texts, " a shaft [1]."])) as agent:
         streamed = [chunk async for chunk, _ in agent.graph.astream(asks(), thread(), stream_mode="messages")]
         values = (await agent.graph.aget_state(thread())).values
     final = values["messages"][-1]
     assert {(type(chunk), chunk.id) for chunk in streamed} == {(AIMessageChunk, final.id)}
     assert len(streamed) > 1
     assert "".join(chunk.text for chunk in streamed) == final.content == values["response"]["content"]
-    assert final.content == f"{FOUR_TEETH} A widget is a small part [1].{SOURCES}"
+    assert final.content == f"{FOUR_TEETH} A widget is a small part that turns a shaft [1].{SOURCES}"
     assert final.response_metadata["citations"] == values["response"]["citations"]
     assert final.response_metadata["citations"][0]["quote"] == QUOTE
 
@@ -210,6 +212,5 @@ def test_the_wheel_works_beside_a_graph_package_of_a_stranger(book: Path, tmp_pa
     done = stranger.python_run([str(stranger.package.python), "mine.py"])
     assert (done.returncode, done.stderr, done.stdout[:8]) == (0, "", "Answer: ")
     assert "four teeth" in done.stdout
-    done = stranger.run("ask", "", module="askbook")
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert stranger.run("--version").stdout.startswith("askbook ")
+    for module in ("", "askbook"):  # the command, and `python -m`
+        assert stranger.run("--version", module=module).stdout.startswith("askbook ")
