@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -15,46 +15,44 @@ from tests.openai_server import OPENAI_KEY, Endpoint, answer, openai_server, ref
 from tests.outside.conftest import FOUR_TEETH, TEETH, UNKNOWN
 from tests.serving import served
 
-DESKTOP, PHONE, LOW = (1280, 800), (360, 740), (1280, 400)
+DESKTOP: Final = {"width": 1280, "height": 800}
+PHONE: Final = {"width": 360, "height": 740}
 TIMEOUT: Final = 40_000  # milliseconds that a step may take on a busy machine
+Site = tuple[str, Endpoint, Browser]  # the address of a server on the book, the model that it asks, and a browser
 SHOWN: Final = "Every widget has exactly four teeth"
-
-
-class Site(NamedTuple):
-    address: str
-    model: Endpoint
-    browser: Browser
 
 
 @pytest.fixture(scope="module")
 def site(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One server on the book, the model that it asks, and a browser."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("Chromium is not on this machine (Debian: apt-get install chromium)")
-    home = copied(book, tmp_path_factory.mktemp("page") / "home")
     expect.set_options(timeout=TIMEOUT)
     with openai_server() as model, sync_playwright() as playwright:
         variables = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": model.address, "ASKBOOK_JUDGE": "none"}
-        with served(home, variables) as server:
+        with served(copied(book, tmp_path_factory.mktemp("page") / "home"), variables) as server:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-            yield Site(server.address, model, browser)
+            yield server.address, model, browser
             browser.close()
+
+
+@pytest.fixture
+def model(site: Site) -> Endpoint:
+    return site[1]
 
 
 @pytest.fixture(params=[DESKTOP], ids=str)
 def page(site: Site, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The page, opened by a new visitor. It may fail at nothing, and ask nothing of another server."""
-    site.model.script.clear()
+    address, _, browser = site
     wrong: list[str] = []
-    width, height = request.param
-    with site.browser.new_context(viewport={"width": width, "height": height}) as visit:
+    with browser.new_context(viewport=request.param) as visit:
         opened = visit.new_page()
         opened.set_default_timeout(TIMEOUT)
         opened.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
         opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on("request", lambda sent: wrong.append(sent.url) if not sent.url.startswith(site.address) else None)
-        opened.goto(site.address)
+        opened.on("request", lambda sent: wrong.append(sent.url) if not sent.url.startswith(address) else None)
+        opened.goto(address)
         yield opened
         assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "it scrolls sideways"
     assert wrong == []
@@ -77,16 +75,16 @@ def expect_marked_passage(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", [DESKTOP, PHONE], indirect=True)
-def test_a_click_on_a_number_shows_the_passage_with_its_quote_marked(page: Page, site: Site) -> None:
-    site.model.script = [answer(FOUR_TEETH)]
+def test_a_click_on_a_number_shows_the_passage_with_its_quote_marked(page: Page, model: Endpoint) -> None:
+    model.script = [answer(FOUR_TEETH)]
     ask(page)
     expect(page.get_by_role("article")).to_contain_text(SHOWN)
     number(page).click()
     expect_marked_passage(page)
 
 
-def test_a_conversation_is_there_after_a_reload(page: Page, site: Site) -> None:
-    site.model.script = [answer(FOUR_TEETH)]
+def test_a_conversation_is_there_after_a_reload(page: Page, model: Endpoint) -> None:
+    model.script = [answer(FOUR_TEETH)]
     ask(page)
     expect(number(page)).to_be_visible()
     page.reload()
@@ -96,8 +94,8 @@ def test_a_conversation_is_there_after_a_reload(page: Page, site: Site) -> None:
     expect(page.get_by_role("navigation").get_by_role("button", name=TEETH, exact=True).first).to_be_visible()
 
 
-def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Page, site: Site) -> None:
-    site.model.script = [answer(FOUR_TEETH)]
+def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Page, model: Endpoint) -> None:
+    model.script = [answer(FOUR_TEETH)]
     expect(page.get_by_role("textbox", name="question")).to_be_focused()
     page.keyboard.type(TEETH)
     page.keyboard.press("Enter")
@@ -114,27 +112,13 @@ def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Page, site
 
 
 @pytest.mark.parametrize("page", [PHONE], indirect=True)
-def test_a_refusal_and_a_failure_say_so_and_can_be_asked_again(page: Page, site: Site) -> None:
+def test_a_refusal_and_a_failure_say_so_and_can_be_asked_again(page: Page, model: Endpoint) -> None:
     ask(page, UNKNOWN)
     expect(page.get_by_role("article")).to_contain_text("I don't have information about that in the book content")
-    site.model.script = [refuses(401)]
+    model.script = [refuses(401)]
     ask(page)
     expect(page.get_by_role("alert")).to_have_text("Authentication failed. Please check your API keys.")
-    site.model.script = [answer(FOUR_TEETH)]
+    model.script = [answer(FOUR_TEETH)]
     page.get_by_role("button", name="Ask again").click()
     expect(page.get_by_role("article").last).to_contain_text(SHOWN)
     expect(page.get_by_role("alert")).to_have_count(0)
-
-
-@pytest.mark.xfail(strict=True, reason="page issue: a further question goes to the top of the view")
-@pytest.mark.parametrize("page", [LOW], indirect=True)
-def test_a_further_question_is_in_view_after_its_answer(page: Page, site: Site) -> None:
-    sentences = ("A gadget is a machine made of twelve widgets [2].", "Never use alcohol on the paint [3].", FOUR_TEETH)
-    for turns in range(1, 4):
-        site.model.script = [answer("\n\n".join(sentences * 2))]
-        ask(page)
-        expect(page.get_by_role("article").get_by_role("heading", name="Sources")).to_have_count(turns)
-    view, asked = page.get_by_role("main").bounding_box(), page.get_by_role("heading", name=TEETH).last.bounding_box()
-    assert view
-    assert asked
-    assert 0 <= asked["y"] - view["y"] < 60
