@@ -33,9 +33,8 @@ studio: .venv/development ## start LangGraph Studio's server on 127.0.0.1:2024, 
 ingest: .venv/product ## read a book into the index: make ingest SOURCE=folder
 	@$(BIN)/python run.py ingest $(SOURCE) $(ARGS)
 
-bench: .venv/development ## measure speed, memory, claims and the code of a turn; list the other measurements
+bench: .venv/development ## measure speed, memory and claims; list the other measurements
 	@$(BIN)/python -m bench.all $(ARGS)
-	@$(BIN)/python -m bench.files_of_a_turn
 	@echo 'All measurements, each run by "python -m NAME":'
 	@awk 'FNR == 1 { name = FILENAME; gsub(/^bench.|[.]py$$/, "", name); sub(/^"""/, ""); \
 		printf "  bench.%-16s %s\n", name, $$0 }' $$(grep -l __main__ bench/*.py)

@@ -134,13 +134,6 @@ def test_every_file_that_the_tour_of_a_turn_names_exists() -> None:
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
-def test_the_readme_can_be_read_in_a_minute() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    drawing = re.search(r"<!-- machine -->.*<!-- /machine -->", text, re.S)  # seen as a picture
-    assert drawing is not None
-    assert len(text.replace(drawing[0], "").splitlines()) <= 120
-
-
 @pytest.mark.parametrize("page", EVERYTHING, ids=_name)
 def test_every_command_line_that_is_shown_is_understood(page: Path) -> None:
     for arguments in commands(page, ("python", "run.py")):

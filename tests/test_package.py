@@ -23,7 +23,6 @@ from tests.manual import DOCS, examples
 from tests.package import ROOT, Package, Stranger, build, project
 from tests.rooms import product_files
 
-LONGEST = {"fastapi_app": 12, "flask_app": 12, "subgraph": 10}  # lines that are neither empty nor the docstring
 ASKS = {
     "fastapi_app": """
 from fastapi.testclient import TestClient
@@ -202,16 +201,9 @@ def test_the_package_runs_in_a_checkout_as_a_module(tmp_path: Path) -> None:
 def embedding(package: Package, server: ForkServer, tiny_book: Path, tmp_path: Path) -> Stranger:
     """A folder with the examples and a book."""
     copied(tiny_book, tmp_path / "home")
-    for name in LONGEST:
+    for name in [*ASKS, "subgraph"]:
         shutil.copy(ROOT / "examples" / f"{name}.py", tmp_path)
     return Stranger(package, tmp_path, server)
-
-
-@pytest.mark.parametrize("name", LONGEST)
-def test_an_example_is_short(name: str) -> None:
-    source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
-    docstring = ast.parse(source).body[0].end_lineno or 0
-    assert len([line for line in source.splitlines()[docstring:] if line.strip()]) <= LONGEST[name]
 
 
 @pytest.mark.parametrize("name", ASKS)
