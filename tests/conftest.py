@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import certifi
 import portalocker
@@ -28,6 +28,7 @@ from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.ingest.report import IngestReport
 from rag.settings import Settings, variables
 from tests import fakes, fork_server, made_vectors, wire
+from tests.announcement import announcement
 from tests.command_line import QUESTION, CommandLine, Done
 from tests.homes import copied
 from tests.ingesting import ingest
@@ -130,10 +131,17 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Start the fork server that all workers share; it imports while the tests are collected."""
+    """Say what a run of the whole suite takes and leaves out; pytest shows no header with -q.
+
+    Start the fork server that all workers share; it imports while the tests are collected.
+    """
     from tests import workers  # as a plugin it is imported after this file
 
-    if workers.count(session.config) > 1:
+    config = session.config
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        terminal.write_line(announcement())
+    if workers.count(config) > 1:
         fork_server.fork_server()
 
 
