@@ -3,20 +3,15 @@
 Dense vectors come from an ONNX model. Sparse vectors hold BM25 term weights (Robertson and Zaragoza 2009): a document's
 its saturated term frequencies, a query's a 1.0 for each term. Qdrant multiplies the inverse document frequency in at
 search time.
-
-The packaged model has 8-bit weights, which onnxruntime unfolds to 32 bits (`Cast`, `Mul`) when it loads the graph. Half
-of the weights are tables, of which `Gather` takes a few rows. `with_packed_tables` changes the graph, a message of
-Protocol Buffers, so that it takes the rows first and unfolds only these. The vectors stay exactly the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -40,11 +35,6 @@ ENGINE: Final = "0.9"  # version of qdrant-edge-py, whose tokenizer and stop wor
 _NAME: Final = re.compile(r"(?<![\w-])(?:[A-Za-z]\w*_\w+|--[a-z][\w-]*-\w+|[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+)", re.ASCII)
 _JOINTS: Final = re.compile(r"[\W_]+")
 _VERSION: Final = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?![\w.]*\w)")
-# Numbers of fields, from https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
-_GRAPH: Final = 7  # of ModelProto
-_NODE: Final = 1  # of GraphProto
-_INPUT, _OUTPUT, _OPERATOR, _ATTRIBUTE = 1, 2, 4, 5  # of NodeProto
-_LENGTHS: Final = {1: 8, 5: 4}  # bytes of a number, by its wire type
 
 
 class OnnxEmbeddings(Embeddings):
@@ -205,8 +195,8 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     from tokenizers import BertWordPieceTokenizer
 
     try:
-        digest, readable = _read(model.path)
-    except (OSError, ValueError) as error:  # `ValueError`: the file is empty
+        digest = _digest(model.path)
+    except OSError as error:
         raise _unreadable(error) from error
     if known and digest != known:
         message = f"The packaged embedding model is damaged: its hash is {digest[:12]}, expected {known[:12]}."
@@ -219,10 +209,9 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     if threads:
         options.intra_op_num_threads = threads
     try:
-        session = onnxruntime.InferenceSession(readable, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(model.path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exceptions have no common base class
         raise _unreadable(error) from error
-    del readable
     give_back_memory()  # what loading needed and running does not: 65 MB
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
@@ -230,121 +219,13 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
     return _Model(digest, session, inputs, tokenizer, tokenizer.token_to_id("[PAD]") or 0)
 
 
-def _read(model: Path) -> tuple[str, bytes | str]:
-    """The hash of the file, and what onnxruntime reads: the packaged model as it is changed, or the path of another."""
-    with model.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as written:
-        digest = hashlib.sha256(written).hexdigest()
-        return digest, with_packed_tables(written) if digest == MINILM_SHA256 else str(model)
+def _digest(model: Path) -> str:
+    with model.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unreadable(error: Exception) -> UsageError:
     return UsageError(f"The embedding model could not be loaded: {str(error).splitlines()[0]}", code="embedding_model")
-
-
-class _Node(NamedTuple):
-    """An operation of the graph: what it does, and the names of what it reads and writes."""
-
-    operator: bytes
-    inputs: tuple[bytes, ...]
-    outputs: tuple[bytes, ...]
-    attributes: bytes  # as written
-    written: memoryview  # the whole node
-
-
-def with_packed_tables(model: bytes | mmap) -> bytes:
-    """The packaged ONNX model with a graph that takes the rows of a table before it unfolds them."""
-    pieces: list[bytes | memoryview] = []  # joined once, since the weights have 20 MB
-    for number, body, written in _fields(memoryview(model)):
-        if number == _GRAPH:
-            graph = _graph(body)
-            pieces += [_head(_GRAPH, sum(map(len, graph))), *graph]
-        else:
-            pieces.append(written)
-    return b"".join(pieces)
-
-
-def _graph(graph: memoryview) -> list[bytes | memoryview]:
-    """The fields of the changed graph."""
-    fields = list(_fields(graph))
-    nodes = [_node(body) for number, body, _ in fields if number == _NODE]
-    makers = {node.outputs[0]: node for node in nodes}
-    tables = {
-        scaled.outputs[0]: (makers[scaled.inputs[0]], scaled)
-        for node in nodes
-        if node.operator == b"Gather" and (scaled := makers.get(node.inputs[0])) and scaled.operator == b"Mul"
-    }
-    gone = {step.outputs[0] for steps in tables.values() for step in steps}
-    kept = [_changed(node, tables) for node in nodes if node.outputs[0] not in gone]
-    written = [_field(_NODE, node) for changed in kept for node in changed]
-    return [*written, *(whole for number, _, whole in fields if number != _NODE)]
-
-
-def _changed(node: _Node, tables: Mapping[bytes, tuple[_Node, _Node]]) -> list[bytes | memoryview]:
-    """The node, or those in place of a `Gather`. `tables` has the `Cast` and the `Mul` of each unfolded table."""
-    if node.operator != b"Gather" or node.inputs[0] not in tables:
-        return [node.written]
-    cast, scaled = tables[node.inputs[0]]
-    out, places = node.outputs[0], node.inputs[1]
-    rows, numbers, scales = (out + end for end in (b".rows", b".numbers", b".scales"))
-    return [
-        _operation(b"Gather", (cast.inputs[0], places), rows, node.attributes),
-        _operation(b"Cast", (rows,), numbers, cast.attributes),
-        _operation(b"Gather", (scaled.inputs[1], places), scales, node.attributes),
-        _operation(b"Mul", (numbers, scales), out),
-    ]
-
-
-def _node(message: memoryview) -> _Node:
-    fields = list(_fields(message))
-
-    def of(wanted: int) -> tuple[bytes, ...]:
-        return tuple(bytes(body) for number, body, _ in fields if number == wanted)
-
-    attributes = b"".join(written for number, _, written in fields if number == _ATTRIBUTE)
-    return _Node(of(_OPERATOR)[0], of(_INPUT), of(_OUTPUT), attributes, message)
-
-
-def _operation(operator: bytes, inputs: tuple[bytes, ...], output: bytes, attributes: bytes = b"") -> bytes:
-    names = b"".join(_field(_INPUT, one) for one in inputs) + _field(_OUTPUT, output)
-    return names + _field(_OPERATOR, operator) + attributes
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
-    """The number of each field of a message, its content, and the whole field as written."""
-    at = 0
-    while at < len(message):
-        tag, start = _number(message, at)
-        kind = tag & 7
-        if kind == 2:  # a text, bytes or a message, after its length
-            length, start = _number(message, start)
-            end = start + length
-        else:
-            end = start + _LENGTHS[kind] if kind else _number(message, start)[1]
-        yield tag >> 3, message[start:end], message[at:end]
-        at = end
-
-
-def _number(message: memoryview, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
-    value = shift = 0
-    while True:
-        value |= (message[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if message[at - 1] < 128:
-            return value, at
-
-
-def _head(number: int, length: int) -> bytes:
-    """The beginning of a field that holds a text, bytes or a message."""
-    digits = []
-    while length > 127:
-        digits.append(length & 127 | 128)
-        length >>= 7
-    return bytes([number << 3 | 2, *digits, length])
-
-
-def _field(number: int, content: bytes | memoryview) -> bytes:
-    return _head(number, len(content)) + content
 
 
 class Bm25Encoder:
