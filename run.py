@@ -10,9 +10,7 @@ if __name__ == "__main__":
     leave_on_interrupt()
 
 import argparse
-import atexit
 import errno
-import gc
 import io
 import logging
 import os
@@ -62,8 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # replace characters that the terminal cannot encode
         sys.stdout.reconfigure(errors="replace")
     logging.basicConfig(handlers=[logging.NullHandler()])  # commands print their own messages
-    # Skips the garbage collection at exit, which takes a sixth of the time of a first answer.
-    atexit.register(gc.freeze)
     options = argparse.Namespace()
     try:
         build_parser().parse_args(arguments, options)

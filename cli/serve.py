@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import socket
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
@@ -111,7 +110,6 @@ async def _serve(
         say(f"askbook answers at http://{f'[{host}]' if ':' in host else host}:{port}/ . Ctrl-C stops it.")
         await say_if_book_is_missing(agent.services.index)
         await books.questions(books.usual)  # begins to look for them
-        keep_what_is_loaded()
         await server.serve([listening])
     return 0
 
@@ -128,15 +126,6 @@ async def say_if_book_is_missing(index: ChunkIndex) -> None:
     except AskbookError as error:
         missing = error
     say(f"No question can be answered yet. {missing.message} {missing.hint or ''}".rstrip())
-
-
-def keep_what_is_loaded() -> None:
-    """Exclude what has been loaded so far from garbage collection: it stays until the process ends.
-
-    A full collection of the libraries' objects stops every answer for a seventh of a second.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 async def _suggested(services: Services) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import gc
 import json
 import logging
 import re
@@ -312,16 +311,6 @@ def _import_libraries(*modules: str) -> None:
         import_module(module)
 
 
-@contextmanager
-def without_collections() -> Iterator[None]:
-    """Collect no garbage in the block, which imports libraries: their objects stay."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def _check_addresses(settings: Settings) -> None:
     """Raise `UsageError` for an address of a service that is none, also if nothing is sent there now."""
     for variable, address in (
@@ -341,7 +330,7 @@ async def opened(options: argparse.Namespace, settings: Settings, **given: Any) 
     `given` are parts in place of askbook's own, as `open_agent` takes them.
     """
     _check_addresses(settings)
-    with without_collections(), progress_bar("Indexing the manual") as progress:
+    with progress_bar("Indexing the manual") as progress:
         from graph.agent import open_agent
         from rag.services import start_outputs
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import socket
 import time
@@ -17,7 +16,7 @@ import pytest
 from mcp import Client
 
 import run
-from cli.serve import book_access, keep_what_is_loaded, listening_on, say_if_book_is_missing
+from cli.serve import book_access, listening_on, say_if_book_is_missing
 from graph.agent import open_agent
 from rag.errors import UsageError
 from rag.settings import Settings
@@ -159,17 +158,6 @@ def test_a_port_in_use_is_one_line(
     monkeypatch.chdir(tmp_path)
     assert run.main(["serve", "--port", address.rpartition(":")[2]]) == 2
     assert "Cannot listen on 127.0.0.1" in capsys.readouterr().err
-
-
-def test_garbage_collection_leaves_out_what_was_loaded_before_the_first_request() -> None:
-    loaded: list[object] = []
-    keep_what_is_loaded()
-    try:
-        assert gc.get_freeze_count() > 10_000
-        assert not any(one is loaded for one in gc.get_objects())
-    finally:
-        gc.unfreeze()
-    assert any(one is loaded for one in gc.get_objects())
 
 
 async def test_no_piece_of_a_response_waits_until_the_one_before_it_has_arrived() -> None:

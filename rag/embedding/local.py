@@ -22,7 +22,7 @@ from rag.embedding.known_models import PACKAGED
 from rag.errors import UsageError
 from rag.ports import TokenVectors
 from rag.system.files import Stamp, stamp
-from rag.system.process import give_back_memory, onnx_runtime
+from rag.system.process import onnx_runtime
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY: Final = Path(__file__).parent.parent / "data" / "vocab.txt"
@@ -131,7 +131,6 @@ class OnnxEmbeddings(Embeddings):
     def unload(self) -> None:
         """Free the model, which takes 95 MB in use. The next vector loads it again, whichever object computes it."""
         _loaded.cache_clear()
-        give_back_memory()
 
     def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text. Not batched: padding a short question to the length of its contexts doubles the work."""
@@ -212,7 +211,6 @@ def _loaded(model: _File, vocabulary: _File, known: str | None, threads: int | N
         session = onnxruntime.InferenceSession(str(model.path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exceptions have no common base class
         raise _unreadable(error) from error
-    give_back_memory()  # what loading needed and running does not: 65 MB
     tokenizer: Any = BertWordPieceTokenizer(str(vocabulary.path), lowercase=True)
     tokenizer.enable_truncation(WINDOW)
     inputs = frozenset(field.name for field in session.get_inputs())

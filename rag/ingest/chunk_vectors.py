@@ -16,10 +16,8 @@ from rag.embedding.vector_cache import text_key
 from rag.errors import AskbookError
 from rag.ingest.report import IngestReport
 from rag.ports import Embedder, SparseEncoder, VectorCache
-from rag.system.process import give_back_memory
 
 BATCH: Final = 256  # passages whose vectors are in memory at the same time
-FREED: Final = 16  # batches after whose writing unused memory is given back
 ATTEMPTS: Final = 8  # of one batch, after which the ingestion gives up; its vectors are cached
 FIRST_ATTEMPTS: Final = 3  # the same, of a service that has embedded nothing yet and is not just busy
 FIRST_WAIT: Final = 1.0  # seconds, doubled with every attempt, where the service names no wait
@@ -86,12 +84,8 @@ class ChunkVectors:
 
     def consumed(self, chunks: deque[Chunk]) -> Iterator[Point]:
         """The points of the chunks, which are taken away meanwhile."""
-        batches = 0
         while chunks:
             yield from self.points([chunks.popleft() for _ in range(min(BATCH, len(chunks)))])
-            batches += 1
-            if batches % FREED == 0:
-                give_back_memory()
 
 
 @dataclass(slots=True)

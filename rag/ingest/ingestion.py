@@ -23,7 +23,6 @@ from rag.ingest.report import STEPS, ChunkCounts, DocumentCounts, IngestFailure,
 from rag.ingest.source_files import Failure
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
-from rag.system.process import give_back_memory
 from rag.system.stopping import in_thread, stop_if_cancelled
 from rag.types import now
 
@@ -234,7 +233,6 @@ class Ingestion:
         lost = info is not None and info.chunks != len(self._held)
         if options.dry_run or (plan.is_empty and not lost):
             return
-        give_back_memory()
         first = await asyncio.to_thread(lambda: list(self._vectors.points(plan.write[:BATCH])))
         size = self.embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
         kept = None if options.alone or options.rebuild else info
@@ -269,7 +267,6 @@ class Ingestion:
         if written is None:
             return
         self._tell("verify", 0, plan.total, always=True)
-        give_back_memory()
         stored = {hash((entry.id, entry.sha256)) for entry in await self.index.entries()}
         wrong = len(written - stored)
         if wrong or len(stored) != plan.total:

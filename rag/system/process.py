@@ -1,4 +1,4 @@
-"""This process: Ctrl-C while it starts, how it was started, its version and libraries, memory it gives back.
+"""This process: Ctrl-C while it starts, how it was started, its version and libraries.
 
 Imports next to nothing, since it protects the imports of everything else.
 """
@@ -96,12 +96,3 @@ def _is_installed(library: str) -> bool:
         return find_spec(library) is not None
     except ModuleNotFoundError:  # the package that would contain a module of this name
         return False
-
-
-def give_back_memory() -> None:
-    """Have the C library return unused memory to the system. It keeps that otherwise; does nothing without glibc."""
-    import ctypes
-    from contextlib import suppress
-
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
