@@ -8,7 +8,6 @@ import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from cli.doctor_checks import CheckResult, check_book, check_model, proposal
@@ -97,8 +96,6 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
     checks[-1] = replace(checks[-1], proposal=await proposal(settings, profile, collection, checks[-1].code))
     if settings.rerank != "off":
         await _attempt(checks, "rerank", lambda: _rerank(settings))
-    if (folder := settings.judge_folder) is not None:
-        await _attempt(checks, "judge", lambda: _judge(folder))
     await _attempt(checks, "model", lambda: check_model(settings, profile, embedder))
     await _attempt(checks, "memory", lambda: _memory(settings, profile))
     return checks
@@ -193,19 +190,6 @@ async def _rerank(settings: Settings) -> CheckResult:
     reranker = build_reranker(settings)
     await asyncio.to_thread(reranker.rerank, "one order", ["one text", "another"])
     return CheckResult(f"{reranker.model_id}, {place_of(reranker)}")
-
-
-async def _judge(folder: Path) -> CheckResult:
-    """Load the judge, and put to it a sentence with a passage that states it word for word."""
-    from rag.model.entailment import EntailmentJudge
-
-    judge = EntailmentJudge(folder)
-    sentence = "Nodes exchange messages over topics."
-    (verdict,) = await asyncio.to_thread(judge.judge, [(sentence, [sentence])])
-    if verdict is not True:
-        message = f"The judge {judge.model_id} does not confirm a sentence that its passage states word for word."
-        raise UsageError(message, code="judge", hint="Check the order of its labels in config.json.")
-    return CheckResult(f"{judge.model_id}, inside this process")
 
 
 async def _memory(settings: Settings, profile: Any) -> CheckResult:

@@ -82,7 +82,7 @@ class Reranker(Protocol):
 
 
 class Judge(Protocol):
-    """Tells whether passages state what a sentence states, as an entailment model (`rag.model.entailment`) does."""
+    """Tells whether passages state what a sentence states."""
 
     model_id: str
 

@@ -275,7 +275,7 @@ def _load(
         _embedder_of(settings, profile, book, caller_parts, shared_with),
         index_of(settings, book, profile, caller_parts),
         shared_with.reranker if shared_with else _reranker_of(settings),
-        shared_with.judge if shared_with else caller_parts.judge or _judge_of(settings),
+        shared_with.judge if shared_with else caller_parts.judge,
         caller_parts,
         shared_with,
     )
@@ -302,14 +302,6 @@ def _reranker_of(settings: Settings) -> Reranker | None:
     from rag.search.reranker import build_reranker
 
     return build_reranker(settings)
-
-
-def _judge_of(settings: Settings) -> Judge | None:
-    if settings.judge_folder is None:
-        return None
-    from rag.model.entailment import EntailmentJudge
-
-    return EntailmentJudge(settings.judge_folder)
 
 
 async def _index_manual(settings: Settings, services: LiveServices, progress: OnProgress | None) -> None:

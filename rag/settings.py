@@ -108,7 +108,7 @@ class Settings(BaseModel):
         "AGENT_MAX_TURNS", description="maximum number of turns of a conversation"
     )
     grounding: GroundingMode | None = _env("ASKBOOK_GROUNDING", description="how unsupported sentences are treated")
-    judge: str | None = _env("ASKBOOK_JUDGE", description="judge of answers: a folder with a model, auto or none")
+    judge: Literal["auto", "none"] | None = _env("ASKBOOK_JUDGE", description="whether a model judges answers")
     home: Path = _env("ASKBOOK_HOME", Path(".askbook"), description="folder for index, memory and caches")
     profile: str = _env("ASKBOOK_PROFILE", "default", description="profile to use")
     profiles: str | None = _env("ASKBOOK_PROFILES", description="profiles that others may choose, comma-separated")
@@ -142,11 +142,6 @@ class Settings(BaseModel):
     )
 
     _file: EnvFile = PrivateAttr(default=EnvFile(FOUND, {}, trusted=True))  # what is no setting; it may hold other keys
-
-    @property
-    def judge_folder(self) -> Path | None:
-        """The folder of the judge's model, if ASKBOOK_JUDGE names one."""
-        return None if self.judge in (None, "auto", "none") else Path(self.judge)
 
     @property
     def model_names(self) -> tuple[str, ...]:
@@ -213,7 +208,7 @@ class Settings(BaseModel):
 _MAX_BYTES: Final = 100_000  # of a file `.env`
 _LONGEST: Final = 4096  # characters; Linux has no longer path
 _SHOWN: Final = 200  # characters of a value in a message
-_PATHS: Final = ("home", "embedding_model", "judge")
+_PATHS: Final = ("home", "embedding_model")
 _NAMES_AND_PATHS: Final = (
     *_PATHS, "profile", "qdrant_collection_name", "openai_model", "openai_base_url", "cohere_model", "cohere_base_url",
     "qdrant_url",

@@ -28,7 +28,6 @@ def run(tmp_path: Path) -> CommandLine:
         ("ASKBOOK_HOME", "a-file", "ASKBOOK_HOME cannot be used: Not a directory: a-file"),
         ("ASKBOOK_HOME", "a-file/x", "ASKBOOK_HOME cannot be used: Not a directory: a-file/x"),
         ("ASKBOOK_HOME", LONG, "ASKBOOK_HOME cannot be used: File name too long: xxx"),
-        ("ASKBOOK_JUDGE", LONG, "ASKBOOK_JUDGE cannot be used: File name too long: xxx"),
         ("ASKBOOK_EMBEDDING_MODEL", LONG, "ASKBOOK_EMBEDDING_MODEL cannot be used: File name too long: xxx"),
         (
             "ASKBOOK_EMBEDDING_MODEL",

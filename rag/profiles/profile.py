@@ -77,7 +77,7 @@ class Profile(schema.Section):
             score_threshold=settings.agent_score_threshold,
             max_turns=settings.agent_max_turns,
             grounding=settings.grounding,
-            judge=None if settings.judge is None else "none" if settings.judge == "none" else "auto",
+            judge=settings.judge,
             model=settings.openai_model,
         )
 
