@@ -19,7 +19,7 @@ from typing_extensions import TypedDict  # pydantic rejects typing.TypedDict bef
 
 from rag.types import ArchiveSummary, CitationStyle, GroundingMode, Phase
 
-__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "IngestInput", "IngestState", "InputState", "Phase", "Turn"]
+__all__ = ["EMPTY_TURN", "AgentState", "Context", "Draft", "InputState", "Phase", "Turn"]
 
 # The nodes that an option belongs to, for LangGraph Studio
 _OPEN: Final[dict[str, Any]] = {"langgraph_nodes": ["IDLE"]}
@@ -154,28 +154,3 @@ EMPTY_TURN: Final[dict[str, Any]] = {
     "draft": None,
     "response": None,
 }
-
-
-class IngestInput(TypedDict, total=False):
-    """The input of the graph that reads books; the fields are those of `graph.agent.Agent.ingest`."""
-
-    sources: list[str]
-    base_url: str | None
-    collection: str | None
-    profile: str | None
-    generator: str | None
-    include: list[str]
-    exclude: list[str]
-    rebuild: bool
-    dry_run: bool
-
-
-class IngestState(IngestInput, total=False):
-    """The state of the graph that reads books.
-
-    `ingestion` is the id of the run's ingestion in its process. `report` is the plan after the node "chunk", and after
-    the last node what was done, in the form of `rag.ingest.report.IngestReport`.
-    """
-
-    ingestion: str
-    report: dict[str, Any]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from graph.agent import Agent, open_agent
     from graph.agent_sync import SyncAgent, open_agent_sync
     from graph.build import build_graph
-    from graph.ingest_graph import build_ingest_graph
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check, prove
     from rag.index.langchain_store import as_vector_store
@@ -35,7 +34,6 @@ __all__ = [
     "as_retriever",
     "as_vector_store",
     "build_graph",
-    "build_ingest_graph",
     "check",
     "open_agent",
     "open_agent_sync",
@@ -56,7 +54,6 @@ _HOMES: Final = {
     "as_retriever": "rag.search.retriever",
     "as_vector_store": "rag.index.langchain_store",
     "build_graph": "graph.build",
-    "build_ingest_graph": "graph.ingest_graph",
     "check": "rag.grounding",
     "open_agent": "graph.agent",
     "open_agent_sync": "graph.agent_sync",

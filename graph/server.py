@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -69,19 +69,6 @@ def make_graph() -> AgentGraph:
     profiles, models, observers = offered
     graph = build_graph(_shared, context_schema=form(profiles, models)).compile()
     return with_callbacks(graph.with_config(recursion_limit=RECURSION_LIMIT), observers)
-
-
-def make_ingest_graph() -> Any:
-    """The compiled graph that reads books, without a checkpointer. The server calls this for every run."""
-    return _ingest_graph().compile(name="ingest")
-
-
-@cache
-def _ingest_graph() -> Any:
-    """Built once per process, since its runs share the registry of open ingestions."""
-    from graph.ingest_graph import build_ingest_graph
-
-    return build_ingest_graph()
 
 
 def _offered() -> tuple[tuple[str, ...], tuple[str, ...], Sequence[BaseCallbackHandler]]:

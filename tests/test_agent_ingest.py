@@ -1,21 +1,16 @@
-"""Books are read from Python as by the command: through the agent, with or without `async`, and as a graph."""
+"""Books are read from Python as by the command: through the agent, with or without `async`."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.agent import open_agent
 from graph.agent_sync import open_agent_sync
-from graph.ingest_graph import build_ingest_graph
-from graph.server import make_ingest_graph
 from rag.books.book_settings import collection_index
 from rag.errors import RetrievalError, UsageError
 from rag.ingest.report import STEPS, IngestProgress
@@ -74,25 +69,21 @@ async def test_what_cannot_be_read_is_wrong_usage_and_changes_nothing(
         await agent.ingest(tiny_source)  # nothing was left locked
 
 
-async def test_reading_does_not_block_the_event_loop(settings: Settings, tmp_path: Path) -> None:
-    for page in range(40):
-        (tmp_path / f"{page}.md").write_text("\n\n".join(f"## Part {n}\n\nSome text {page} {n}." for n in range(20)))
-    embeddings = DeterministicFakeEmbedding(size=16)
-    longest, last = 0.0, time.monotonic()
+class AsksTheLoop(DeterministicFakeEmbedding):
+    """Embeddings that have the event loop of their caller do something before they answer."""
 
-    async def tick() -> None:
-        nonlocal longest, last
-        while True:
-            await asyncio.sleep(0.005)
-            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    loop: Any
 
-    async with open_agent(settings, collection="big", embeddings=embeddings) as agent:
-        began = last = time.monotonic()
-        ticking = asyncio.create_task(tick())
-        await agent.ingest(tmp_path)
-        whole = time.monotonic() - began
-        ticking.cancel()
-    assert longest < whole / 2  # one blocking step would be most of the whole
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(60)
+        return super().embed_documents(texts)
+
+
+async def test_reading_does_not_block_the_event_loop(settings: Settings, tiny_source: Path) -> None:
+    """Whoever blocks the loop while texts are embedded waits for himself."""
+    embeddings = AsksTheLoop(size=16, loop=asyncio.get_running_loop())
+    async with open_agent(settings, collection="widgets", embeddings=embeddings) as agent:
+        assert (await agent.ingest(tiny_source)).embedded > 0
 
 
 class OneVector(Embeddings):
@@ -131,60 +122,3 @@ def test_an_agent_without_async_reads_books_too(settings: Settings, tiny_source:
         report = agent.ingest(tiny_source, base_url="https://x.example/docs")
         assert report.documents.added == 2
         assert agent.ask(QUESTION).citations[0].url.startswith("https://x.example/docs/")
-
-
-async def test_the_graph_has_a_node_for_each_step_and_streams_its_progress(
-    settings: Settings, tiny_source: Path
-) -> None:
-    graph = build_ingest_graph().compile()
-    nodes, steps, values = [], [], dict[str, Any]()
-    given: Any = {"sources": [str(tiny_source)], "collection": "widgets"}
-    async for mode, data in graph.astream(given, stream_mode=["updates", "custom", "values"]):
-        if mode == "updates":
-            nodes += list(data)
-        elif mode == "custom":
-            assert isinstance(data, dict)
-            assert data["type"] == "ingest"
-            steps.append(data["step"])
-        elif isinstance(data, dict):
-            values = data
-    assert nodes == list(STEPS)
-    assert list(dict.fromkeys(steps)) == list(STEPS)
-    assert values["report"]["documents"]["added"] == 2
-    index = collection_index(settings, "widgets")
-    assert len(await index.entries()) == values["report"]["chunks"]["total"]
-    await index.aclose()
-
-
-async def test_a_run_of_the_graph_that_stopped_goes_on_in_another_process(
-    settings: Settings, tiny_source: Path
-) -> None:
-    saver = InMemorySaver()
-    thread = RunnableConfig(configurable={"thread_id": "t"})
-    given: Any = {"sources": [str(tiny_source)], "collection": "widgets"}
-    first = build_ingest_graph().compile(checkpointer=saver, interrupt_before=["write"])
-    planned = await first.ainvoke(given, thread)
-    assert planned["report"]["chunks"]["added"] > 0
-    index = collection_index(settings, "widgets")
-    assert await index.info() is None  # the plan is there, and nothing is written
-    await index.aclose()
-    other = await run_command(settings, tiny_source)  # nothing is locked while the run is stopped
-    second = build_ingest_graph().compile(checkpointer=saver)
-    done = await second.ainvoke(None, thread)
-    assert done["report"]["chunks"]["total"] == planned["report"]["chunks"]["total"] == other
-    assert done["report"]["chunks"]["added"] == 0
-
-
-async def run_command(settings: Settings, source: Path) -> int:
-    async with open_agent(settings, collection="widgets") as agent:
-        return (await agent.ingest(source)).chunks.total
-
-
-async def test_a_failing_run_of_the_graph_leaves_nothing_locked(settings: Settings, tiny_source: Path) -> None:
-    graph = make_ingest_graph()
-    with pytest.raises(UsageError, match="reserved"):
-        await graph.ainvoke({"sources": [str(tiny_source)], "collection": "manual"})
-    with pytest.raises(UsageError, match="There is no"):
-        await graph.ainvoke({"sources": [str(tiny_source / "nothing")], "collection": "widgets"})
-    done = await graph.ainvoke({"sources": [str(tiny_source)], "collection": "widgets"})
-    assert done["report"]["documents"]["added"] == 2

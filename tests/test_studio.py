@@ -69,23 +69,6 @@ async def test_a_turn_runs_in_studio_and_its_phases_go_by(client: LangGraphClien
     assert values["messages"][-1]["response_metadata"]["citations"]
 
 
-async def test_a_book_is_read_in_studio_and_its_steps_go_by(client: LangGraphClient, tiny_source: Path) -> None:
-    thread = await client.threads.create()
-    steps, nodes = [], []
-    asked: dict[str, Any] = {"sources": [str(tiny_source)], "collection": "read-in-studio"}
-    async for event in client.runs.stream(
-        thread["thread_id"], "ingest", input=asked, stream_mode=["custom", "updates"]
-    ):
-        if event.event == "custom":
-            steps.append(event.data["step"])
-        elif event.event == "updates":
-            nodes += list(event.data)
-    assert nodes == ["load", "chunk", "embed", "write", "verify"]
-    assert {*nodes} - {"embed"} <= {*steps}  # the vectors of this book are cached already
-    state: Any = await client.threads.get_state(thread["thread_id"])
-    assert state["values"]["report"]["documents"]["added"] == 2
-
-
 async def test_a_second_turn_belongs_to_the_same_conversation(client: LangGraphClient) -> None:
     thread = await client.threads.create()
     for text in ("What is a widget?", "What is a gadget?"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -26,10 +26,6 @@ class IngestProgress(Record):
     waiting: int | None = None
     pages: int | None = None
     known: int | None = None
-
-    def as_data(self) -> dict[str, Any]:
-        """The record as a custom event of a graph's stream."""
-        return {"type": "ingest"} | self.model_dump(mode="json", exclude_none=True)
 
 
 class DocumentCounts(Record):
