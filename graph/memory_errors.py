@@ -169,7 +169,7 @@ def _failure(code: str, place: str) -> MemoryFailureError:
         )
     if code == "disk_full":
         return MemoryFailureError(
-            "disk_full", f"The disk is full; {place} was not written.", hint="Free disk space or delete a conversation."
+            "disk_full", f"The disk is full; {place} was not written.", hint="Free disk space, then try again."
         )
     if code == "memory_broken":
         hint = "To start afresh, move the database away or use another one. Its conversations stay in it."

@@ -32,29 +32,26 @@ async def open_sqlite(path: Path, serde: Serializers, keep: int) -> AsyncIterato
         check_beginning(path)
         make_private(path)
     async with AsyncExitStack() as stack:
-        connections = await connect(path, stack)
+        connection = await stack.enter_async_context(connect(path))
+        others = await stack.enter_async_context(connect(path, isolation_level=None))
         with border(str(path)):
-            await check_owner(connections[0], path)
-            saver = SqliteSaver(connections[0], serde=serde.steps)
+            await check_owner(connection, path)
+            saver = SqliteSaver(connection, serde=serde.steps)
             saver.keep, saver.place = keep, str(path)
             await saver.setup()
-            store = AsyncSqliteStore(connections[-1])
+            store = AsyncSqliteStore(others)
             stack.push_async_callback(end_batches, store)
-            if len(connections) == 1:
-                store.lock = saver.lock  # a transaction of one must not be ended by the other
             await store.setup()
-        yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)), alone=len(connections) == 1)
+        yield SqliteDatabase(path, saver, SealedStore(store, serde.turns, str(path)))
 
 
 class SqliteDatabase:
     """One file with its journals, and the lock files of running turns in the same folder."""
 
-    def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore, *, alone: bool = False) -> None:
-        """`alone` says that saver and store share one exclusive connection."""
+    def __init__(self, path: Path, saver: SqliteSaver, store: SealedStore) -> None:
         self.place = str(path)
         self.saver = saver
         self.store = store
-        self._alone = alone
         self._path = path
         self._inode = path.stat().st_ino
         self._locks = FileLocks(path.parent, self.place)
@@ -65,13 +62,11 @@ class SqliteDatabase:
             return [row[0] async for row in rows]
 
     async def delete(self, thread_id: str) -> None:
-        try:
-            await self._delete_rows(thread_id)
-        except MemoryFailureError as failure:
-            if failure.code != "disk_full":
-                raise
-            await (self._delete_in_place(thread_id) if self._alone else self._delete_in_steps(thread_id))
-            return
+        """Delete a conversation and rewrite the file without it, if the disk has room for that.
+
+        Raises `MemoryFailureError` "disk_full" without room for the journal of the deletion; nothing is deleted then.
+        """
+        await self._delete_rows(thread_id)
         try:
             async with self.saver.guarded():
                 await self._rewrite()
@@ -89,47 +84,6 @@ class SqliteDatabase:
             for statement, name in statements.items():
                 await self.saver.conn.execute(statement, (name,))
             await self.saver.conn.commit()
-
-    async def _delete_in_steps(self, thread_id: str) -> None:
-        """Delete one row at a time and empty the journal after each, so that it needs little room.
-
-        The newest checkpoint goes last: until then the conversation is listed and can be deleted again.
-        """
-        space = ".".join(namespace_of(thread_id))
-        steps = (
-            ("store where prefix = ?", space, "key"),
-            ("writes where thread_id = ?", thread_id, "checkpoint_id"),
-            ("checkpoints where thread_id = ?", thread_id, "checkpoint_id"),
-        )
-        try:
-            async with self.saver.guarded(), self.saver.lock:
-                for rows, name, order in steps:
-                    table = rows.split()[0]
-                    one = f"delete from {table} where rowid = (select rowid from {rows} order by {order} limit 1)"
-                    while (await self.saver.conn.execute(one, (name,))).rowcount:
-                        await self.saver.conn.commit()
-                        await self._run("pragma wal_checkpoint(RESTART)")
-        except MemoryFailureError as failure:
-            if failure.code != "disk_full":
-                raise
-            hint = 'Free disk space, or close every askbook program and run "python run.py threads delete ID".'
-            raise MemoryFailureError("disk_full", failure.message, hint=hint) from None
-
-    async def _delete_in_place(self, thread_id: str) -> None:
-        """Delete without a journal on the disk, which has no room for one.
-
-        The rows are overwritten, and the file keeps its size: rewriting it takes long, and a kill meanwhile would
-        damage it, since the journal is in memory.
-        """
-        await self._journal("memory")
-        try:
-            await self._delete_rows(thread_id)
-        finally:
-            await self._journal("wal")
-
-    async def _journal(self, mode: str) -> None:
-        async with self.saver.guarded(), self.saver.lock:
-            await self._run(f"pragma journal_mode={mode}")
 
     async def prune(self) -> int:
         async with self.saver.guarded():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -24,8 +23,6 @@ from rag.system.files import private_folder, try_lock
 from rag.types import new_id
 
 _WAIT_SECONDS: Final = 5  # for another process that is writing
-_WAIT_ALONE: Final = 0.2  # for the exclusive use of the file, when the disk is almost full
-_ROOM: Final = 262_144  # bytes of disk for the journal of a deletion
 _PRAGMAS: Final = (
     # A power cut may lose the last turn but never the file; a crash of the process loses nothing.
     "pragma synchronous=NORMAL",
@@ -35,48 +32,19 @@ _PRAGMAS: Final = (
     "pragma wal_autocheckpoint=128",
     "pragma journal_size_limit=524288",
 )
-_ALONE: Final = ("pragma locking_mode=EXCLUSIVE", "pragma temp_store=MEMORY")
 _BEGINNING: Final = b"SQLite format 3\x00"
 
 T = TypeVar("T")
 
 
-async def connect(path: Path, stack: AsyncExitStack) -> list[aiosqlite.Connection]:
-    """One connection for the saver and one for the store; a single exclusive one for both while the disk is full.
-
-    An exclusive connection keeps the index of the journal in memory, others in a file, for which a full disk has no
-    room. With less than `_ROOM` free, that file fits and the journal of a deletion does not, so the exclusive
-    connection is tried first.
-    """
-    if shutil.disk_usage(path.parent).free < _ROOM:
-        async with AsyncExitStack() as opened:
-            with suppress(MemoryFailureError):
-                only = await opened.enter_async_context(_connection(path, alone=True, wait=_WAIT_ALONE))
-                await stack.enter_async_context(opened.pop_all())
-                return [only]
-    try:
-        async with AsyncExitStack() as opened:
-            both = [
-                await opened.enter_async_context(_connection(path)),
-                await opened.enter_async_context(_connection(path, isolation_level=None)),
-            ]
-            await stack.enter_async_context(opened.pop_all())
-            return both
-    except MemoryFailureError as failure:
-        if failure.code != "disk_full":
-            raise
-    return [await stack.enter_async_context(_connection(path, alone=True))]
-
-
 @asynccontextmanager
-async def _connection(
-    path: Path, *, alone: bool = False, wait: float = _WAIT_SECONDS, **options: Any
-) -> AsyncIterator[aiosqlite.Connection]:
+async def connect(path: Path, **options: Any) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection to the file. Raises `MemoryFailureError`, also when the disk has no room for its journal."""
     with border(str(path)):
-        connection = await aiosqlite.connect(path, timeout=wait, **options)
+        connection = await aiosqlite.connect(path, timeout=_WAIT_SECONDS, **options)
     try:
         with border(str(path)):
-            for pragma in (*_ALONE, *_PRAGMAS) if alone else _PRAGMAS:
+            for pragma in _PRAGMAS:
                 await connection.execute(pragma)
             # The first access fails where any would. Close its cursor: an open one keeps the journal's mode as it is.
             async with connection.execute("select 1 from sqlite_master") as rows:
