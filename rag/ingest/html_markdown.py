@@ -17,7 +17,6 @@ from rag.ingest.html_definitions import place_definitions
 from rag.ingest.html_elements import choice, class_names
 from rag.ingest.html_emphasis import join_emphasis
 from rag.ingest.html_literals import place_literals
-from rag.ingest.html_manpages import place_man_pages
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
@@ -129,7 +128,6 @@ def settle(element: Tag) -> None:
         _typeset(formula)
     place_boxes(element)
     place_notes(element)
-    place_man_pages(element)
     place_literals(element)
     join_emphasis(element)
     place_definitions(element)
