@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from copy import copy
 from functools import cache
 from itertools import islice
@@ -20,7 +19,6 @@ from rag.ingest.html_literals import place_literals
 from rag.ingest.html_notes import place_notes
 from rag.ingest.html_tables import make_plain
 from rag.ingest.literal_signs import marked, unmarked
-from rag.ingest.mathml import linear
 from rag.ingest.tags import with_powers
 
 if TYPE_CHECKING:
@@ -203,15 +201,13 @@ def _is_mark(element: Tag) -> bool:
 
 
 def _typeset(formula: Tag) -> None:
-    """A formula as its TeX source, if the page has it, or else as a line of text."""
+    """A formula as its TeX source, if the page has it, or else its signs with blanks between them."""
     tex = formula.find("annotation", attrs={"encoding": "application/x-tex"})
     source = tex.get_text() if tex is not None else str(formula.get("alttext") or "")
     if source.strip():
         formula.replace_with(f"${' '.join(source.split())}$")
     elif formula.name == "math":
-        with suppress(RecursionError):
-            formula.insert_before(linear(formula) or " ")
-            formula.decompose()
+        formula.replace_with(" ".join(formula.get_text(" ").split()) or " ")
 
 
 def _unquote(element: Tag) -> None:
