@@ -31,7 +31,7 @@ from pydantic import SecretStr
 
 from graph.memory_errors import NoAnswerError, broken_conversation, memory_failure
 from graph.private_apis import catch_up
-from graph.stored_form import is_whole, with_todays_node_ids
+from graph.stored_form import is_whole
 from rag.errors import AskbookError, MemoryFailureError, UsageError
 from rag.system.process import need
 
@@ -138,14 +138,13 @@ class PruningSaver(BaseCheckpointSaver[Any]):
             if not is_whole(found):
                 raise broken_conversation(thread, self.place)
             catch_up(found.checkpoint["id"])
-            return with_todays_node_ids(found)
-        return None
+        return found
 
     async def alist(self, config: RunnableConfig | None, **options: Any) -> AsyncIterator[CheckpointTuple]:
         thread = config["configurable"]["thread_id"] if config else "?"
         async with self.guarded(reading=str(thread)):
             async for found in super().alist(config, **options):
-                yield with_todays_node_ids(found)
+                yield found
 
     async def aput(
         self,

@@ -1,4 +1,4 @@
-"""Stored checkpoints: whether they have the form that a run relies on, and those of versions with other node ids.
+"""Stored checkpoints: whether they have the form that a run relies on.
 
 A damaged database can give back any value. LangGraph does not check what it loads and then fails in many places.
 """
@@ -13,12 +13,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 # Nodes and channels that tell the machine's checkpoints from those of another graph, which has other channels.
-_MACHINE: Final = frozenset({"IDLE", "idle", "llm_calls", "retrievals"})
-
-# The nodes of earlier versions. A checkpoint names nodes as keys of `versions_seen` and in the channels that trigger
-# them: `branch:to:retrieve` is `branch:to:RETRIEVING` today.
-_TODAY: Final = {"idle": "IDLE", "retrieve": "RETRIEVING", "generate": "GENERATING", "error": "ERROR"}
-_TRIGGER: Final = "branch:to:"
+_MACHINE: Final = frozenset({"IDLE", "llm_calls", "retrievals"})
 
 _Id = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
 # Of one kind in a checkpoint, since LangGraph compares and counts them.
@@ -112,34 +107,3 @@ def check_turns(finished: Sequence[Mapping[str, Any]]) -> None:
     """Raise `ValueError` for a record of a turn that has another form."""
     for turn in finished:
         _Turn.model_validate(turn)
-
-
-def with_todays_node_ids(stored: CheckpointTuple) -> CheckpointTuple:
-    """A checkpoint that was stored under earlier node ids as if written under today's; the same object if it has these.
-
-    >>> _channel("branch:to:retrieve"), _channel("messages")
-    ('branch:to:RETRIEVING', 'messages')
-    """
-    checkpoint: Any = stored.checkpoint
-    seen: Mapping[str, Any] = checkpoint.get("versions_seen") or {}
-    if not any(_TRIGGER + old in (checkpoint.get("channel_versions") or {}) for old in _TODAY):
-        return stored
-    renamed: Any = {
-        **checkpoint,
-        "channel_values": _channels(checkpoint["channel_values"]),
-        "channel_versions": _channels(checkpoint["channel_versions"]),
-        "versions_seen": {_TODAY.get(node, node): _channels(channels) for node, channels in seen.items()},
-    }
-    if checkpoint.get("updated_channels"):
-        renamed["updated_channels"] = sorted(_channel(name) for name in checkpoint["updated_channels"])
-    writes = [(task, _channel(channel), value) for task, channel, value in stored.pending_writes or []]
-    return stored._replace(checkpoint=renamed, pending_writes=writes)
-
-
-def _channels(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {_channel(name): value for name, value in values.items()}
-
-
-def _channel(name: str) -> str:
-    node = name.removeprefix(_TRIGGER)
-    return f"{_TRIGGER}{_TODAY[node]}" if name != node and node in _TODAY else name

@@ -147,7 +147,7 @@ class TurnRunner:
         """
         last = None
         failure: AskbookError | None = None
-        steps = self._steps(request, graph_input, stored=stored) if graph_input else self._resume(request)
+        steps = self._steps(request, graph_input, stored=stored or graph_input is None)
         try:
             async with aclosing(steps) as events:
                 async for event in events:
@@ -163,24 +163,6 @@ class TurnRunner:
             message = "The turn failed, and its error could not be recorded."
             failure = failure or AskbookError("api_error", "internal", message)
             yield response_event(await self._failed(failure, request))
-
-    async def _resume(self, request: Request) -> Events:
-        """Resume an interrupted run and yield its events.
-
-        A checkpoint of an earlier version may have a node's writes without the next node (decision 165). Such a run
-        ends at once, without a response; then the router of that node is called again.
-        """
-        config, last = thread_config(request.thread_id), None
-        stopped_in = (await self._graph.aget_state(config)).tasks
-        async with aclosing(self._steps(request, None)) as events:
-            async for event in events:
-                last = event
-                yield event
-        if stopped_in and (last is None or last.response is None):
-            await self._graph.aupdate_state(config, {}, as_node=stopped_in[0].name)
-            async with aclosing(self._steps(request, None)) as events:
-                async for event in events:
-                    yield event
 
     async def _steps(self, request: Request, graph_input: InputState | None, *, stored: bool = True) -> Events:
         """The events of the run's steps; the last one holds the response, if the run has given one."""

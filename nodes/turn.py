@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from langchain_core.messages import AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, messages_from_dict
+from langchain_core.messages import AIMessageChunk, AnyMessage, HumanMessage, messages_from_dict
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
@@ -50,8 +50,7 @@ def links_of(passages: Iterable[Passage]) -> dict[str, str]:
 
 def exchange_of(state: AgentState) -> list[AnyMessage]:
     """The tool calls of the turn and their results as messages."""
-    stored: Sequence[Any] = state.get("exchange", [])  # an earlier version stored messages
-    messages: Any = [one if isinstance(one, BaseMessage) else messages_from_dict([one])[0] for one in stored]
+    messages: Any = messages_from_dict(state.get("exchange", []))
     return list(messages)
 
 

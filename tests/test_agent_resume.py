@@ -75,27 +75,6 @@ async def test_a_turn_whose_search_was_done_and_not_yet_taken_is_finished_withou
     assert machine.searcher.asked == []
 
 
-@pytest.mark.parametrize("node", STEPS)
-async def test_a_turn_that_an_earlier_version_stored_without_its_next_node_is_finished(
-    memory: Memory, node: str
-) -> None:
-    start, config = InputState(messages=[HumanMessage("What is a node?", id="q")]), thread_config("t")
-    steps = [step async for step in Machine(ANSWER).graph.astream(start, config, stream_mode="updates")]
-    written = next(step[node] for step in steps if node in step)
-    graph = Machine(memory=memory).graph
-    assert [step async for step in graph.astream(start, config, interrupt_before=[node], durability="sync")]
-    head = await graph.aget_state(config)
-    await memory.database.saver.aput_writes(head.config, list(written.items()), head.tasks[0].id)
-    machine = Machine(*[ANSWER] * (node != "GENERATING"), memory=memory)
-    assert await machine.agent.unfinished("t") == "What is a node?"
-    response = await resumed(machine)
-    assert (response.status, response.plain_content.split("\n")[0]) == ("success", ANSWER)
-    machine.model.assert_complete()
-    assert len(machine.searcher.asked) == (node == "IDLE")
-    assert await questions(machine) == ["What is a node?"]
-    assert await machine.agent.unfinished("t") is None
-
-
 @pytest.mark.parametrize("before", STEPS)
 async def test_a_new_question_leaves_the_broken_turn_behind(memory: Memory, before: str) -> None:
     await broken_off(Machine(memory=memory), before, "What is a wreck?")

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
 from langchain_core.outputs import ChatGenerationChunk
 
 from nodes import generate as generating
@@ -150,14 +150,14 @@ async def test_what_was_said_before_a_tool_call_is_withdrawn(stream: Stream) -> 
 async def test_the_last_round_offers_no_tool(stream: Stream) -> None:
     model = ScriptedModel(script=["Yes [1]."])
     rounds = [AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": str(n)}]) for n in (1, 2)]
-    await generate(model, stream, passage(), exchange=rounds)
+    await generate(model, stream, passage(), exchange=messages_to_dict(rounds))
     assert "tools" not in model.options[0]
 
 
 async def test_a_tool_call_where_none_was_offered_is_no_answer_and_no_refusal(stream: Stream) -> None:
     rounds = [AIMessage("", tool_calls=[{"name": "search_book", "args": {}, "id": str(n)}]) for n in (1, 2)]
     with pytest.raises(AskbookError) as caught:
-        await generate(ScriptedModel(script=[[tool_call()]]), stream, passage(), exchange=rounds)
+        await generate(ScriptedModel(script=[[tool_call()]]), stream, passage(), exchange=messages_to_dict(rounds))
     assert (caught.value.code, caught.value.retryable, stream.sentences) == ("empty_answer", True, "")
 
 
@@ -242,7 +242,7 @@ def exchange(update: Any) -> list[Any]:
 async def search_again(
     searcher: FakeSearcher, stream: Stream, message: AIMessage, *known: Passage, profile: Profile | None = None
 ) -> dict[str, Any]:
-    state = asked(passages=as_data(*known), exchange=[message])
+    state = asked(passages=as_data(*known), exchange=messages_to_dict([message]))
     return await tools(state, stream.runtime, parts_of=parts_of(searcher=searcher, profile=profile))
 
 

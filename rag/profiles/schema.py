@@ -28,11 +28,6 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _as_judge(value: Any) -> Any:
-    """Read the values of earlier versions: "model" is "auto" now, and "off" is "none"."""
-    return {"model": "auto", "off": "none"}.get(value, value) if isinstance(value, str) else value
-
-
 Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 OneLine = Annotated[Text, Field(max_length=200), AfterValidator(_one_line)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -138,7 +133,7 @@ class AnswerSection(Section):
     footer: Footer = "list"
     accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     grounding: GroundingMode = "strict"
-    judge: Annotated[Literal["auto", "none"], BeforeValidator(_as_judge)] = "auto"
+    judge: Literal["auto", "none"] = "auto"
     marker_rule: bool = True
     context_title: OneLine | None = None
 
