@@ -188,7 +188,7 @@ class IndexInfo:
     `foreign` marks a collection that askbook did not create. Then `embedding_model` comes from the profile and
     `sparse_model` is the name of the sparse vector; either may be empty. `generators` says for each source by whose
     rules it was read, and why. `title` is the book's, `pages` are those with chunks, and `updated_at` is the time of
-    the last change (ISO 8601, UTC); a collection of an earlier version has none of the three.
+    the last change (ISO 8601, UTC).
     """
 
     collection: str

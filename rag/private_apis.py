@@ -6,14 +6,11 @@ Two private methods of langchain-openai are overridden where the chat model is d
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -163,22 +160,3 @@ def store_with_documents(document_of: Callable[[Any, str], Document]) -> type[Qd
             return document_of(scored_point, collection_name)
 
     return MappedStore
-
-
-def release_edge_lock(shard: Path) -> None:
-    """Make a finished shard of qdrant-edge open to many readers, if an older askbook made it.
-
-    Those shards have a write-ahead log, and the log has a lock that lets one opener in. There is no public way:
-    `EdgeShard.load` refuses another `wal_enabled` than that in the shard's own `edge_config.json`, which this changes.
-    The log is empty of news, since a finished shard was flushed and closed.
-    """
-    path = shard / "edge_config.json"
-    try:
-        config = json.loads(path.read_text("utf-8"))
-    except ValueError:  # the engine says what is wrong with it
-        return
-    if not isinstance(config, dict) or config.get("wal_enabled") is False:
-        return
-    changed = path.with_name(f"{path.name}.{uuid4().hex}")
-    changed.write_text(json.dumps(config | {"wal_enabled": False}), "utf-8")
-    changed.replace(path)

@@ -92,12 +92,10 @@ async def test_points_of_another_source_are_missed_without_harm_to_this_one(tmp_
         assert (await run(settings, other)).chunks.added == 1
 
 
-def test_a_page_is_whole_by_its_recorded_number_or_by_its_places() -> None:
-    def held(*places: int, chunks: int = 0) -> list[IndexEntry]:
+def test_a_page_is_whole_by_its_recorded_number() -> None:
+    def held(*places: int, chunks: int) -> list[IndexEntry]:
         return [IndexEntry(str(place), "s", "p", "d", "t", place, chunks) for place in places]
 
-    assert is_whole(held(0, 1, 2))
-    assert not is_whole(held(0, 2))
-    assert is_whole(held(0, 1))  # an earlier version recorded no number
+    assert is_whole(held(0, 1, chunks=2))
     assert not is_whole(held(0, 1, chunks=3))
     assert not is_whole(held(0, 1, 2, 3, chunks=3))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,19 +16,9 @@ from langchain_qdrant import QdrantVectorStore
 from openai import AsyncOpenAI, OpenAI
 from qdrant_client import QdrantClient, models
 from qdrant_client.async_qdrant_remote import AsyncQdrantRemote
-from qdrant_edge import (
-    CountRequest,
-    Distance,
-    EdgeConfig,
-    EdgeShard,
-    EdgeVectorParams,
-    Point,
-    UpdateOperation,
-)
 
 from rag.private_apis import (
     limit_exchanges,
-    release_edge_lock,
     store_with_documents,
     use_own_channels,
     without_openai_headers,
@@ -128,21 +117,6 @@ def test_the_overridden_method_gets_the_point_and_the_name_of_its_collection() -
     kind: Any = store_with_documents(lambda point, name: Document(page_content=f"{point.id} of {name}"))
     made = kind._document_from_point(SimpleNamespace(id=1, payload={}), "book", "text", "metadata")
     assert made.page_content == "1 of book"
-
-
-def test_a_shard_of_qdrant_edge_with_a_log_lets_one_opener_in_until_its_lock_is_released(tmp_path: Path) -> None:
-    params = EdgeVectorParams(size=2, distance=Distance.Cosine)
-    writer = EdgeShard.create(str(tmp_path), EdgeConfig(vectors={"dense": params}))
-    writer.update(UpdateOperation.upsert_points([Point(1, {"dense": [1.0, 0.0]}, {"text": "x"})]))
-    writer.flush()
-    with pytest.raises(Exception, match="WouldBlock"):
-        EdgeShard.load(str(tmp_path))
-    writer.close()
-    release_edge_lock(tmp_path)
-    readers = [EdgeShard.load(str(tmp_path)) for _ in range(2)]
-    for reader in readers:
-        assert reader.count(CountRequest(exact=True)) == 1
-        reader.close()
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])

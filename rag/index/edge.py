@@ -196,7 +196,7 @@ class EdgeIndex:
             points = opened.table.points(rows)
             records: list[Any] = opened.shard.retrieve(list(dict.fromkeys(points)), True, False)
             payloads = {r.id: r.payload for r in records}  # the engine makes a new object each time it is asked for one
-            chunks = {point: from_payload(chunk_id(point, each), each) for point, each in payloads.items()}
+            chunks = {point: from_payload(chunk_id(each), each) for point, each in payloads.items()}
         return [chunks[point] for point in points if point in chunks]
 
     @_in_thread
@@ -216,7 +216,7 @@ class EdgeIndex:
             offset, more = None, True
             while more:
                 records, offset = engine.page(shard, offset, payload=[CHUNK_ID, *ENTRY_KEYS], vectors=False)
-                found += [to_entry(chunk_id(record.id, record.payload), record.payload) for record in records]
+                found += [to_entry(chunk_id(record.payload), record.payload) for record in records]
                 more = offset is not None
         return sorted(found, key=lambda entry: entry.id)  # as on a server
 
@@ -285,7 +285,7 @@ class EdgeIndex:
                 kept: list[Any] = [
                     (r.vector, payload | {CHUNK_ID: id})
                     for r in records
-                    if (id := chunk_id(r.id, payload := r.payload or {})) not in added and id not in remove
+                    if (id := chunk_id(payload := r.payload or {})) not in added and id not in remove
                 ]
                 if kept and encoders(old) != encoders(info):
                     raise mismatch(old, *encoders(info))

@@ -27,7 +27,6 @@ from rag.index.points import (
     DENSE,
     METADATA,
     SPARSE,
-    TABLE,
     TIE_SLACK,
     Hits,
     PointTable,
@@ -38,7 +37,6 @@ from rag.index.points import (
     to_payload,
 )
 from rag.index.server_requests import FILTERS
-from rag.private_apis import release_edge_lock
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Query
@@ -60,8 +58,6 @@ def load(folder: Path, collection: str, chunks: int | None) -> EdgeShard:
         raise broken(collection, "its files are missing")
     if shutil.disk_usage(folder).free < OPENING_ROOM:  # the engine maps its files, and a full disk may kill the process
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    if not (folder.parent / TABLE).is_file():  # whoever wrote the table released the lock
-        release_edge_lock(folder)
     with engine_faults(collection):
         shard = EdgeShard.load(str(folder))
         found = shard.count(CountRequest(exact=True))
@@ -148,7 +144,7 @@ def texts(shard: EdgeShard) -> Iterator[StoredText]:
         for record in records:
             payload = record.payload or {}
             heading = str((payload.get(METADATA) or {}).get("heading", ""))
-            yield StoredText(record.id, UUID(chunk_id(record.id, payload)), str(payload.get(CONTENT, "")), heading)
+            yield StoredText(record.id, UUID(chunk_id(payload)), str(payload.get(CONTENT, "")), heading)
         more = offset is not None
 
 
@@ -277,6 +273,9 @@ def _load(generations: Generations, version: Version) -> OpenGeneration:
     try:
         with engine_faults(generations.collection):
             table = PointTable.of(version.folder, info.chunks, lambda: texts(shard))
+    except ValueError as error:  # a point has no id of a chunk
+        shard.close()
+        raise broken(generations.collection, str(error)) from error
     except BaseException:
         shard.close()
         raise

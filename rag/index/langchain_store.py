@@ -71,7 +71,7 @@ class EdgeClient:
         with self._index.reading() as opened:
             points: list[Any] = opened.table.points(opened.table.find(point_ids(map(str, ids))))
             records: list[Any] = opened.shard.retrieve(points, True, False)
-            return [models.Record(id=chunk_id(r.id, r.payload), payload=r.payload) for r in records]
+            return [models.Record(id=chunk_id(r.payload), payload=r.payload) for r in records]
 
     def upsert(self, *_: Any, **__: Any) -> NoReturn:
         raise UsageError(

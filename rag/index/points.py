@@ -35,7 +35,6 @@ _FIELDS: Final = tuple(field.name for field in fields(Chunk) if field.name not i
 _NAMES: Final = frozenset(_FIELDS)
 _EMPTY: Final[Mapping[str, Any]] = {"chunk_index": 0, "page_chunks": 0, "chapter": None, "page_number": None}
 TABLE: Final = "points-2.npy"  # the number changes with `prose_words`, so that files of another rule are not read
-_BY_ID: Final = -1  # the number of a point that has its chunk's id, as in the shards of earlier versions
 TIE_SLACK: Final = 8  # points requested beyond the limit, to detect a tie at the last place
 MOST_WORDS: Final = 255  # words of prose that are counted
 CODE_WORDS: Final = 60  # words of prose that the code of a passage stands for
@@ -59,11 +58,11 @@ def to_payload(chunk: Chunk) -> dict[str, Any]:
     return {CONTENT: values["text"], METADATA: {name: values[name] for name in _FIELDS}}
 
 
-def chunk_id(point: object, payload: Mapping[str, Any] | None) -> str:
-    """The id of a point's chunk in the embedded index. Raises `ValueError` if it has none."""
-    id = (payload or {}).get(CHUNK_ID) if isinstance(point, int) else str(point)
+def chunk_id(payload: Mapping[str, Any] | None) -> str:
+    """The id of a point's chunk in the embedded index. Raises `ValueError` if it has none, as in earlier versions."""
+    id = (payload or {}).get(CHUNK_ID)
     if not isinstance(id, str):
-        raise ValueError(f"The point {point} has no id of a chunk.")
+        raise ValueError("an earlier version of askbook wrote it, or it is damaged")
     return id
 
 
@@ -207,7 +206,7 @@ def cosines(rows: Sequence[Sequence[float]], columns: Sequence[Sequence[float]])
 class StoredText(NamedTuple):
     """What the table needs of a point: its id, that of its chunk, and the chunk's text and heading."""
 
-    point: int | UUID
+    point: int
     chunk: UUID
     text: str
     heading: str
@@ -222,9 +221,7 @@ class PointTable:
         self._ids = rows["id"].copy()
         self._points = rows["point"].copy()
         self._words = rows["words"].astype(float)
-        self._rows: NDArray[np.int64] | None = None  # by point
-        if not (self._points == _BY_ID).all():
-            self._rows = np.argsort(self._points)
+        self._rows: NDArray[np.int64] = np.argsort(self._points)  # by point
 
     @classmethod
     def of(cls, folder: Path, chunks: int, texts: Callable[[], Iterable[StoredText]]) -> PointTable:
@@ -241,25 +238,18 @@ class PointTable:
         write_table(folder, rows)
         return cls(rows)
 
-    def rows(self, points: Sequence[int | UUID]) -> NDArray[np.int64]:
+    def rows(self, points: Sequence[int]) -> NDArray[np.int64]:
         """The row of each point. Raises `ValueError` for a point that is not in the table."""
         import numpy as np
 
-        if self._rows is None:
-            found = self._places([point for point in points if isinstance(point, UUID)])
-            if len(found) < len(points) or None in found:
-                raise ValueError("a point is missing in the table beside its shard")
-            return np.array(found, dtype=np.int64)
         try:
             return self._rows.take(np.array(points, dtype=np.int64))
         except (IndexError, TypeError, OverflowError) as error:
             raise ValueError("a point is missing in the table beside its shard") from error
 
-    def points(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> list[int | UUID]:
+    def points(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
         """The point of each row."""
-        if self._rows is None:
-            return list(map(UUID, self.chunk_ids(rows)))
-        points: list[int | UUID] = self._points.take(rows).tolist()
+        points: list[int] = self._points.take(rows).tolist()
         return points
 
     def find(self, ids: Iterable[str]) -> list[int]:
@@ -290,10 +280,7 @@ def table_rows(texts: Iterable[StoredText]) -> NDArray[np.void]:
     """The rows of a table."""
     import numpy as np
 
-    rows = (
-        (chunk.bytes, point if isinstance(point, int) else _BY_ID, counted_words(text, heading))
-        for point, chunk, text, heading in texts
-    )
+    rows = ((chunk.bytes, point, counted_words(text, heading)) for point, chunk, text, heading in texts)
     return np.array(sorted(rows), dtype=_row())
 
 
@@ -310,11 +297,10 @@ def write_table(folder: Path, rows: NDArray[np.void]) -> None:
 
 
 def _is_whole(rows: NDArray[np.void]) -> bool:
-    """Whether every point from 0 on has a row, or none has a number."""
+    """Whether every point from 0 on has a row."""
     import numpy as np
 
-    points = rows["point"]
-    return bool((points == _BY_ID).all() or np.array_equal(np.sort(points), np.arange(len(points))))
+    return np.array_equal(np.sort(rows["point"]), np.arange(len(rows)))
 
 
 def _row() -> np.dtype[np.void]:

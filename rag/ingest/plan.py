@@ -145,8 +145,8 @@ class _Comparison:
 
 
 def is_whole(held: Sequence[IndexEntry]) -> bool:
-    """Whether all chunks of a page are there, and no others. Books of earlier versions do not record their number."""
-    return len(held) == max(entry.page_chunks or entry.chunk_index + 1 for entry in held)
+    """Whether all chunks of a page are there, and no others."""
+    return len(held) == max(entry.page_chunks for entry in held)
 
 
 def _counts(
