@@ -9,11 +9,9 @@ import itertools
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,9 +113,6 @@ def pytest_configure() -> None:
 
     Temporary folders are in memory if it has room and runs programs. An index and a conversation wait for the disk at
     many of their steps, and the system works for each.
-
-    A thread or process that wakes another goes on until its time is over or it waits. Mostly the other needs what it
-    has, such as Python's lock: a fifth of all changes between threads were for nothing.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -125,9 +120,6 @@ def pytest_configure() -> None:
         place = os.statvfs(MEMORY)
         if place.f_bavail * place.f_frsize > ROOM and not place.f_flag & os.ST_NOEXEC:
             tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
-    if sys.platform == "linux":
-        with suppress(OSError):  # a container may not allow it
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -19,7 +19,7 @@ from tests.fork_server import fork_server
 
 ROOT = Path(__file__).parent.parent
 PROMPT: Final = "› "
-_PATIENCE: Final = 40.0  # seconds that a step may take on a busy machine
+_PATIENCE: Final = 120.0  # seconds that a step may take on a busy machine
 _QUIET: Final = 0.06  # seconds without output after which a screen is complete
 _DIM: Final = b"\x1b[2m"
 _REPORT: Final = b"\x1b[6n"  # the program asks where the cursor is

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from rag.grounding import prove
 from rag.text.order_signs import plain_letters
 from rag.text.order_words import Role
 from rag.text.orders import is_order, orders
+from tests.growth import is_linear
 
 
 @pytest.mark.parametrize(
@@ -437,9 +436,7 @@ def test_what_stands_behind_a_call_in_a_comment_belongs_to_it() -> None:
 
 @pytest.mark.parametrize("part", ["X. Y. ", "answers which call ", "say that x.</b> "])
 def test_the_time_for_a_text_without_sentences_grows_with_its_length(part: str) -> None:
-    started = time.process_time()
-    orders("Tell users that A. " + part * (12_000 // len(part)))
-    assert time.process_time() - started < 2
+    assert is_linear(orders, "Tell users that A. " + part * (12_000 // len(part)))
 
 
 @pytest.mark.parametrize(

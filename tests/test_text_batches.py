@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,22 @@ from tests.fakes import FakeEmbedder, FakeVectors
 
 def limited(seconds: float | None = None) -> AskbookError:
     return AskbookError("rate_limit", "embedding_rate_limit", "busy", retry_after=seconds, retryable=True)
+
+
+CLOCK = [0.0]  # seconds
+
+
+@pytest.fixture(autouse=True)
+def _waits_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still but for the waits, which are over at once."""
+    sleep = asyncio.sleep
+
+    async def waited(seconds: float) -> None:
+        CLOCK[0] += seconds
+        await sleep(0)
+
+    monkeypatch.setattr(chunk_vectors, "time", SimpleNamespace(monotonic=lambda: CLOCK[0]))
+    monkeypatch.setattr(asyncio, "sleep", waited)
 
 
 class Busy(FakeEmbedder):
@@ -32,7 +49,7 @@ class Busy(FakeEmbedder):
         self.moments: list[float] = []
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.moments.append(time.monotonic())
+        self.moments.append(CLOCK[0])
         self.calls += 1
         if self.calls - 1 in self.failing:
             raise limited(self.seconds)
@@ -77,7 +94,7 @@ async def test_all_texts_are_embedded_once_whatever_fails_for_a_while() -> None:
 async def test_the_wait_that_a_service_asks_for_is_kept() -> None:
     embedder = Busy(0, seconds=1)
     await embed(embedder)
-    assert embedder.moments[1] - embedder.moments[0] >= 1
+    assert embedder.moments[1] - embedder.moments[0] == pytest.approx(1)
 
 
 async def test_other_requests_wait_too() -> None:
@@ -86,7 +103,7 @@ async def test_other_requests_wait_too() -> None:
 
     embedder = Parallel(0, seconds=1)
     await embed(embedder)
-    assert all(later - embedder.moments[0] >= 1 for later in embedder.moments[3:])
+    assert all(later - embedder.moments[0] > 0.99 for later in embedder.moments[3:])
 
 
 async def test_requests_are_under_way_at_the_same_time_where_the_embedder_allows_it() -> None:
@@ -120,7 +137,7 @@ async def test_without_a_wait_of_the_service_s_own_the_waits_grow(monkeypatch: p
     embedder = Busy(0, 1, 2, seconds=None)
 
     def unavailable(texts: list[str]) -> list[list[float]]:
-        embedder.moments.append(time.monotonic())
+        embedder.moments.append(CLOCK[0])
         if len(embedder.moments) < 4:
             raise limited()
         return [[1.0, 0.0] for _ in texts]
@@ -128,9 +145,7 @@ async def test_without_a_wait_of_the_service_s_own_the_waits_grow(monkeypatch: p
     embedder.embed_documents = unavailable  # type: ignore[method-assign]
     await embed(embedder)
     first, second, third = (b - a for a, b in zip(embedder.moments[:3], embedder.moments[1:4], strict=True))
-    assert first >= 0.02
-    assert second >= 0.04
-    assert third >= 0.08
+    assert [first, second, third] == pytest.approx([0.02, 0.04, 0.08])
 
 
 async def test_a_failure_that_lasts_is_not_tried_again() -> None:
