@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import certifi
+import hypothesis
 import portalocker
 import pytest
 from pydantic import SecretStr
@@ -116,6 +117,10 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Hypothesis would fail an example, and the making of examples, by the wall clock.
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=slow)
+    hypothesis.settings.load_profile("suite")
     if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK):
         place = os.statvfs(MEMORY)
         if place.f_bavail * place.f_frsize > ROOM and not place.f_flag & os.ST_NOEXEC:

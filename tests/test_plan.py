@@ -20,7 +20,10 @@ def cut(document: Document) -> Sequence[Chunk]:
 
 def stored(*documents: Document) -> list[IndexEntry]:
     chunks = [c for document in documents for c in cut(document)]
-    return [IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256) for c in chunks]
+    return [
+        IndexEntry(c.id, c.source, c.source_file_path, c.document_sha256, c.sha256, c.chunk_index, c.page_chunks)
+        for c in chunks
+    ]
 
 
 def plan_of(documents: Sequence[Document], entries: Sequence[IndexEntry], *, source: str = "/a") -> Plan:
