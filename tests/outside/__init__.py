@@ -1,0 +1,1 @@
+"""Tests that know the product only as its users do."""
