@@ -20,7 +20,7 @@ from rag.ingest.formats.printed_text import printed_text
 from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.loaders import load_source
 from tests.small_book import FOLDER
-from tests.test_formats import passages, reason
+from tests.test_readers import passages, reason
 
 LONG = "This line of text goes on until it has reached the right margin of the page"
 

@@ -8,8 +8,8 @@
 4. `Generator.convert` writes a page as plain Markdown: files that it includes are put in (`includes`), code (`fences`)
    is masked (`page_draft`), the generator's syntax (`dialects` has what several share), `tags` and `links`
    are rewritten, and code comes back. MDX has its own way (`mdx`, `mdx_values`), as do reStructuredText (`rst_syntax`,
-   `rst_terms`, `rst_markdown`) and HTML (`html_markdown`, with `html_elements`, `html_boxes`, `html_notes`,
-   `html_definitions`, `html_literals`, `html_emphasis`, `html_tables` and `literal_signs`).
+   `rst_terms`, `rst_markdown`). `text_form` is the one form of
+   all text, and `literal_signs` tells which signs of it need a backslash.
 5. `chunking` cuts the Markdown (`page`) at its headings; `splitting` packs its blocks into chunks.
 6. `plan` compares the chunks with the index, `chunk_vectors` embeds those that are new, and `ingestion` writes them.
 """

@@ -26,7 +26,7 @@ from rag.ingest.titles import bounded, names_no_page
 from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 9
+VERSION: Final = 10
 
 
 class LoadResult(SourceSummary):

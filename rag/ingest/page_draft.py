@@ -16,6 +16,7 @@ from rag.ingest.literal_signs import plainer
 from rag.ingest.page import MarkdownText
 from rag.ingest.spans import Span
 from rag.ingest.tags import Tag, strip_tags, with_powers
+from rag.ingest.text_form import with_characters
 from rag.text.sentences import code_spans
 
 _NOTE: Final = re.compile(r"\[\^[^\[\]\s]{1,100}\]:")
@@ -109,7 +110,7 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[Tag], s
 def finish(draft: PageDraft, description: str = "") -> MarkdownText:
     """The page as plain Markdown, below its description unless it begins with that."""
     draft.rewrite_code(_without_options)
-    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(plainer(draft.text)), flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(plainer(with_characters(draft.text))), flags=re.MULTILINE)
     plain = draft.restored(re.sub(r"\n{3,}", "\n\n", text)).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
         title, rest = (plain[: match.end()], plain[match.end() :]) if (match := _TITLE.match(plain)) else ("", plain)

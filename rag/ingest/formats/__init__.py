@@ -2,7 +2,8 @@
 
 1. `file_format`: a `Loader` and the `LoadedText` that it makes; `known_formats` lists the loaders by endings.
 2. `text_files`: Markdown, MDX, reStructuredText, plain text and notebooks, and front matter.
-3. `html_files`: pages of a built site, without their menus (`html_furniture`). `epub_files`: the chapters of a book.
+3. `html_files`: pages without what stands around their text, brought into form by `html_tree` and written by
+   `html_markdown`. `epub_files`: the chapters of a book.
 4. `pdf_files`: from characters (`page_characters`) to lines (`printed_lines`), without running titles and page numbers
    (`page_furniture`), to paragraphs, headings, lists and code (`printed_text`).
 5. `reader_process`: the process in which HTML, EPUB and PDF are read.

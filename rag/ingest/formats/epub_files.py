@@ -9,15 +9,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
-from rag.ingest.data_values import unicode_text
 from rag.ingest.formats.file_format import LARGEST, LoadedText
-from rag.ingest.html_markdown import html_text, parsed_html
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from rag.ingest.formats.html_files import drop_furniture, parsed_html
+from rag.ingest.formats.html_markdown import markdown_of
+from rag.ingest.formats.html_tree import Element, shape, words
+from rag.ingest.text_form import one_form
 
 UNPACKED: Final = 100_000_000  # bytes that are read of all chapters
 ENTRIES: Final = 10_000  # chapters, and entries of the table of contents
@@ -25,17 +24,19 @@ DEPTH: Final = 20  # levels of the table of contents
 _BROKEN: Final = "it is not an EPUB, or it is broken"
 # What zipfile and the libraries that unpack raise for damaged archives; `LZMAError` has no other base.
 _DAMAGES: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, OSError, ValueError)
+# The titles of the table of contents: for each file of the book its own, and those above it.
+_Contents = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def epub_texts(raw: bytes) -> list[LoadedText]:
     """A text for each chapter that has words or is missing, without anchors. Raises `ValueError` if none has words."""
     try:
-        archive = zipfile.ZipFile(io.BytesIO(raw))
+        file = zipfile.ZipFile(io.BytesIO(raw))
     except _DAMAGES as error:
         raise ValueError(_BROKEN) from error
-    with archive:
+    with file:
         try:
-            texts = list(_chapters(_Archive(archive)))
+            texts = list(_chapters(_Archive(file)))
         except KeyError as error:
             raise ValueError(_BROKEN) from error
     if not any(text.body for text in texts):
@@ -72,21 +73,17 @@ class _Archive:
 
         content = self.read(name)
         try:
-            root: Element = fromstring(content)
+            return fromstring(content)
         except DefusedXmlException as error:
             raise ValueError("its XML defines entities, which are not read") from error
         except (ParseError, RecursionError, LookupError) as error:
             raise ValueError(_BROKEN) from error
-        return root
-
-
-# The titles of the table of contents: for each file of the book its own, and those above it.
-_Contents = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _chapters(archive: _Archive) -> Iterator[LoadedText]:
-    container = archive.xml("META-INF/container.xml")
-    package_name = next((one.get("full-path", "") for one in _all(container, "rootfile")), "")
+    package_name = next(
+        (one.get("full-path", "") for one in _all(archive.xml("META-INF/container.xml"), "rootfile")), ""
+    )
     if not package_name:
         raise ValueError(_BROKEN)
     package = archive.xml(package_name)
@@ -96,78 +93,70 @@ def _chapters(archive: _Archive) -> Iterator[LoadedText]:
     names = [_inside(package_name, one.get("href", "")) for one in chapters]
     _refuse_protected(archive, set(names))
     contents = _table_of_contents(archive, package_name, package, items)
-    book = _words(next(_all(package, "title"), None))
-    found: set[str] = set()
-    for name in names:
-        if not name or name in found:
-            continue
-        found.add(name)
+    book = " ".join(one_form(next((_text(one) for one in _all(package, "title")), "")).split())
+    for name in dict.fromkeys(filter(None, names)):
         try:
-            page = parsed_html(archive.read(name))
+            body = parsed_html(archive.read(name)).find("body")
         except KeyError:
             yield LoadedText("", "plain", part=name, problem="the book lists this chapter, but its file is missing")
             continue
-        body = html_text(page.body, anchors=False) if page.body is not None else ""
-        if body:
+        drop_furniture(body)
+        shape(body, anchors=False)
+        if text := markdown_of(body):
             title, above = contents.get(name, ("", ()))
-            yield LoadedText(body, "plain", {"title": title}, part=name, above=(*([book] if book else []), *above))
+            yield LoadedText(text, "plain", {"title": title}, part=name, above=(*([book] if book else []), *above))
 
 
 def _refuse_protected(archive: _Archive, names: set[str]) -> None:
     """Raise `ValueError` if chapters are encrypted. Fonts may be."""
-    try:
-        root = archive.xml("META-INF/encryption.xml")
-    except KeyError:
-        return
-    if names & {unquote(one.get("URI", "")) for one in _all(root, "CipherReference")}:
-        raise ValueError("its text is encrypted, as books with copy protection are")
+    if "META-INF/encryption.xml" in archive.file.namelist():
+        locked = {
+            unquote(one.get("URI", "")) for one in _all(archive.xml("META-INF/encryption.xml"), "CipherReference")
+        }
+        if names & locked:
+            raise ValueError("its text is encrypted, as books with copy protection are")
 
 
 def _table_of_contents(archive: _Archive, package_name: str, package: Element, items: dict[str, Any]) -> _Contents:
     """The titles in the navigation document of EPUB 3, or in the NCX of EPUB 2; none if it is missing or broken."""
     contents: _Contents = {}
-    documents = [one for one in items.values() if "nav" in one.get("properties", "").split()]
     spine = next(_all(package, "spine"), None)
-    tables = [items[ref] for ref in [spine.get("toc", "") if spine is not None else ""] if ref in items]
+    ncx = items.get(spine.get("toc", "")) if spine is not None else None
+    document = next((one for one in items.values() if "nav" in one.get("properties", "").split()), ncx)
+    if document is None:
+        return contents
+    name = _inside(package_name, document.get("href", ""))
     try:
-        if documents:
-            name = _inside(package_name, documents[0].get("href", ""))
-            for navigation in parsed_html(archive.read(name)).find_all("nav"):
+        if document is ncx:
+            _enter(next(_all(archive.xml(name), "navMap"), ()), "navPoint", name, contents, ())
+        else:
+            for navigation in parsed_html(archive.read(name)).iter("nav"):
                 if "toc" in str(navigation.get("epub:type") or navigation.get("role") or "toc"):
-                    _read_navigation(navigation.find("ol"), name, contents, ())
-        elif tables:
-            name = _inside(package_name, tables[0].get("href", ""))
-            table = next(_all(archive.xml(name), "navMap"), None)
-            if table is not None:
-                _read_ncx(table, name, contents, ())
+                    _enter(navigation.find("ol"), "li", name, contents, ())
     except KeyError:
         pass
     return contents
 
 
-def _read_navigation(level: Any, name: str, contents: _Contents, above: tuple[str, ...]) -> None:
-    for item in level.find_all("li", recursive=False) if level is not None and len(above) < DEPTH else ():
-        label = item.find(["a", "span"], recursive=False)
-        title = " ".join(unicode_text(label.get_text()).split()) if label is not None else ""
-        if label is not None:
-            _enter(contents, name, str(label.get("href") or ""), title, above)
-        _read_navigation(item.find("ol", recursive=False), name, contents, (*above, title) if title else above)
-
-
-def _read_ncx(level: Element, name: str, contents: _Contents, above: tuple[str, ...]) -> None:
-    for point in level if len(above) < DEPTH else ():
-        if not _is(point, "navPoint"):
+def _enter(level: Any, kind: str, base: str, contents: _Contents, above: tuple[str, ...]) -> None:
+    """Enter the titles of a level of the table, whose items are `li` or `navPoint`, and of those below it."""
+    for item in level if level is not None and len(above) < DEPTH else ():
+        if not _is(item, kind):
             continue
-        label = next((_words(one) for one in point if _is(one, "navLabel")), "")
-        target = next((one.get("src", "") for one in point if _is(one, "content")), "")
-        _enter(contents, name, target, label, above)
-        _read_ncx(point, name, contents, (*above, label) if label else above)
-
-
-def _enter(contents: _Contents, base: str, target: str, title: str, above: tuple[str, ...]) -> None:
-    name = _inside(base, target)
-    if name and title and len(contents) < ENTRIES:
-        contents.setdefault(name, (title, above))
+        title, target, inner = "", "", None
+        for part in item:
+            if kind == "li" and part.tag in ("a", "span"):
+                title, target = words(part), str(part.get("href") or "")
+            elif _is(part, "ol"):
+                inner = part
+            elif _is(part, "navLabel"):
+                title = " ".join(_text(part).split())
+            elif _is(part, "content"):
+                target = part.get("src", "")
+        title, name = one_form(title), _inside(base, target)
+        if name and title and len(contents) < ENTRIES:
+            contents.setdefault(name, (title, above))
+        _enter(item if kind == "navPoint" else inner, kind, base, contents, (*above, title) if title else above)
 
 
 def _inside(base: str, target: str) -> str:
@@ -185,5 +174,5 @@ def _is(element: Element, name: str) -> bool:
     return isinstance(element.tag, str) and element.tag.rpartition("}")[2] == name
 
 
-def _words(element: Element | None) -> str:
-    return " ".join(unicode_text("".join(element.itertext())).split()) if element is not None else ""
+def _text(element: Element) -> str:
+    return "".join(element.itertext())

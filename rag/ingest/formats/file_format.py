@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Literal
 
 from rag.ingest.formats.reader_process import read_apart
+from rag.ingest.text_form import one_form
 from rag.system.process import install_command
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
@@ -70,7 +71,7 @@ class Loader:
 
 
 def decoded(raw: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with a byte order mark. Raises `ValueError` for other bytes."""
+    """The text of a file in UTF-8, or in UTF-16 with a byte order mark, in one form. Raises `ValueError` for others."""
     if raw.startswith(_UTF_16):
         try:
             text = raw.decode("utf-16")
@@ -78,7 +79,7 @@ def decoded(raw: bytes) -> str:
             raise ValueError("it begins as UTF-16 text and is none; save it as UTF-8") from None
         if "\0" in text:
             raise ValueError("it is not a text file: it contains NUL characters")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        return one_form(text)
     if b"\0" in raw:
         raise ValueError("it is not a text file: it contains NUL bytes")
-    return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    return one_form(raw.decode("utf-8-sig"))

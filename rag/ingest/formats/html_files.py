@@ -1,105 +1,234 @@
-"""HTML files: the pages of a built site, or a single saved page."""
+"""HTML files: the pages of a built site, or a single saved page, without what stands around their text."""
 
 from __future__ import annotations
 
+import codecs
 import re
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urljoin
+from typing import Any, Final
 
-from rag.ingest.data_values import unicode_text
-from rag.ingest.fences import fenced_lines
 from rag.ingest.formats.file_format import LoadedText
-from rag.ingest.formats.html_furniture import without_furniture
-from rag.ingest.html_elements import choice, class_names, is_unlisted, leads_elsewhere, page_title
-from rag.ingest.html_markdown import html_text, main_element, parsed_html, settle
-from rag.ingest.literal_signs import less_escaped
+from rag.ingest.formats.html_markdown import markdown_of
+from rag.ingest.formats.html_tree import Element, named, shape, words
+from rag.ingest.text_form import one_form
 
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
-    from bs4.element import Tag
+TAGS: Final = 100_000  # each takes about a kilobyte of memory; a book on one page has some ten thousand
+ATTRIBUTES: Final = 2_000  # of a tag: lxml takes quadratic time for them
+BLANKS: Final = 200  # in a row that are kept: more make markdownify slow
+_MANY_BLANKS: Final = re.compile(rf"[ \t]{{{BLANKS}}}[ \t]+")
+_LONG_TAG: Final = re.compile(rb"<[A-Za-z][^<>]{4000,}")
+_CHARSET: Final = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?([\w-]{2,30})", re.I)
+# encoding.spec.whatwg.org: what browsers read for these names, by Python's names of encodings.
+_AS_BROWSERS: Final = {
+    "iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
+    "utf-16": "utf-8", "utf-16-le": "utf-8", "utf-16-be": "utf-8", "utf-7": "cp1252",
+}  # fmt: skip
 
-SEARCHED: Final = 20_000  # tags of a page in which trafilatura looks for the text; with more it takes too long
-_TEXTS: Final = choice("article, main, [role=main]")
-_RULE: Final = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NO_TEXT: Final = _set(
+    "head script style noscript template svg canvas iframe object audio video dialog button input select "
+    "textarea nav form"
+)
+_NO_ROLES: Final = _set("navigation search doc-toc")
+_AROUND: Final = _set("header footer aside")  # of a page whose text has no element of its own
+_AROUND_ROLES: Final = _set("banner contentinfo complementary")
+# What programs put around and into the text: Sphinx, MkDocs, Docusaurus, mdBook, rustdoc, Doxygen, javadoc,
+# Asciidoctor, DocBook, MediaWiki, Texinfo. An id begins with `#`.
+_FURNITURE: Final = _set(
+    """
+    linenos gutter boring visually-hidden sr-only headerlink related sphinxsidebar breadcrumbs pagination-nav
+    theme-doc-breadcrumbs theme-doc-toc-mobile table-of-contents src rustdoc-breadcrumbs hideme navheader navfooter
+    navpath nav-path ttc permalink lineno levels toc lot longdesc-link mw-editsection magnify printfooter catlinks
+    skip-link toctoggle edit-this-page viewcode-link viewcode-back md-source-file #titlearea #nav-path #copy-path
+    #synthetic-implementations #synthetic-implementations-list #blanket-implementations #blanket-implementations-list
+    #toc #footer #jump-to-nav #siteSub #contentSub #MSearchSelectWindow
+    """
+)
+# Pages of these programs that only list others or show sources, by the title or the classes of the body.
+_ONLY_LISTS: Final = {
+    "doxygen": re.compile(
+        r"\b(?:Source File|(?:Member|File|Class) List|Graph Legend|Class Index|Class Members\b.*|Directory Reference)$"
+    ),
+    "javadoc": re.compile(r"^(?:Index|All Classes|Class Hierarchy|Search|API Help|Overview \(.*\))\b"),
+    "rustdoc": re.compile(r" - source$|^List of all items in this crate$"),
+}
+_BY_PROGRAM: Final = {
+    "doxygen": _set("summary footer"),
+    "javadoc": _set("sub-title inheritance search-input-container table-header"),
+    "texi": _set("header-printindex-cp printindex contents shortcontents contents-heading"),
+}
+# Where the text stands in pages without `main` and `article`, the innermost place first.
+_TEXTS: Final = ("#apicontent", "#mw-content-text", "#bodyContent", "markdown-body", "body", "document")
+_MENU: Final = re.compile(r"(?:^|[\s_-])(?:side|nav|menu|toc|crumb|footer|banner|hd|pager)", re.IGNORECASE)
+_NEXT: Final = _set("next prev previous < > << >> « » ← → ‹ ›")
+_STEPS: Final = _NEXT | _set("up top home contents index start ? n p u of the")
+_STEP_LINE: Final = _set("p div table tbody tr td th b strong span center ul li")
 
 
 def page_texts(raw: bytes) -> list[LoadedText]:
-    """The text in `article` or `main`, else what trafilatura finds; none if the page is not meant to be found.
+    """The text in `article` or `main`, else of the whole page without menus; none if the page only leads elsewhere.
 
     Raises `ValueError` if it cannot be read.
     """
     page = parsed_html(raw)
-    if leads_elsewhere(page) or not without_furniture(page):
+    metas = [(one.attrib, str(one.get("content") or "")) for one in page.iter("meta")]
+    if any(str(given.get("http-equiv")).lower() == "refresh" for given, _ in metas):
         return []
-    _resolve_links(page)
-    has_title = any(_is_title(one) for one in page.find_all("h1"))
-    fields: dict[str, Any] = {} if has_title else {"title": page_title(page)}
-    if is_unlisted(page):
+    title = page_title(page, next((said for given, said in metas if given.get("property") == "og:site_name"), ""))
+    program = next((said for given, said in metas if str(given.get("name")).lower() == "generator"), "").lower()
+    if any(program.startswith(name) and lists.search(title) for name, lists in _ONLY_LISTS.items()):
+        return []
+    main, is_named = main_element(page)
+    drop_furniture(main, program, whole_page=not is_named)
+    has_title = is_named and main.find(".//h1") is not None
+    fields: dict[str, Any] = {} if has_title else {"title": title}
+    if any(str(given.get("name")).lower() == "robots" and "noindex" in said.lower() for given, said in metas):
         fields["noindex"] = True
-    element = main_element(page)
-    if element is None and raw.count(b"<") > SEARCHED:
-        element = page.body
-    body = html_text(element) if element is not None else _found_by_words(page)
-    return [LoadedText(body, "plain", fields)]
+    base = next((str(one.get("href")) for one in page.iter("base") if one.get("href")), "")
+    shape(main, base=base)
+    return [LoadedText(markdown_of(main), "plain", fields)]
 
 
-def _resolve_links(page: BeautifulSoup) -> None:
-    """Make links relative to the page's `<base>` relative to the page. A fragment alone names a place of the page."""
-    base = page.find("base", href=True)
-    if base is None:
-        return
-    for link in page.find_all("a", href=True):
-        with suppress(ValueError):
-            if not (target := str(link["href"])).startswith("#"):
-                link["href"] = urljoin(str(base["href"]), target)
+def parsed_html(raw: bytes) -> Element:
+    """The root of a page. Raises `ValueError` for bytes that are no text, and for a page that is too large."""
+    from lxml import html
+
+    if raw.count(b"<") > TAGS:
+        raise ValueError(f"it has more than {TAGS:,} tags; split it into several pages")
+    if any(len(tag[0].split()) > ATTRIBUTES for tag in _LONG_TAG.finditer(raw)):
+        raise ValueError(f"a tag of it has more than {ATTRIBUTES:,} attributes")
+    text = _MANY_BLANKS.sub(" " * BLANKS, re.sub(r"\A\s*<\?xml[^>]{0,200}\?>", "", decoded_html(raw)))
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    body = text if "<" in text else f"<body>{text.replace('&', '&amp;')}</body>"
+    page = html.document_fromstring(body.encode("utf-8", "replace"), parser=parser, ensure_head_body=True)
+    if any(error.type_name == "ERR_RESOURCE_LIMIT" for error in parser.error_log):  # lxml drops what is deeper
+        raise ValueError("it is nested too deeply; take some of its levels apart")
+    return page
 
 
-def _is_title(heading: Tag) -> bool:
-    """Whether a heading of the first level stands in the text, or where Doxygen has the title."""
-    above = heading.parent
-    return any(one in _TEXTS for one in heading.parents) or (above is not None and "headertitle" in class_names(above))
+def decoded_html(raw: bytes) -> str:
+    """The text of a page in UTF-8, the encoding that it names, or windows-1252. Raises `ValueError` for NUL bytes."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16", "replace").replace("\0", "\ufffd")
+    if b"\0" in raw:
+        raise ValueError("it is not a text file: it contains NUL bytes; save it as UTF-8")
+    named_in_page = _CHARSET.search(raw[:2000])
+    encodings = ["utf-8-sig", "cp1252"]
+    if named_in_page:
+        try:
+            name = codecs.lookup(named_in_page[1].decode("ascii")).name
+        except LookupError:
+            name = "utf-8"
+        encodings.insert(0 if name.startswith("iso2022") else 1, _AS_BROWSERS.get(name, name))
+    for encoding in encodings:
+        try:
+            return raw.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return raw.decode(encodings[-2] if named_in_page and encodings[-2] != "utf-8" else "cp1252", "replace")
 
 
-def _found_by_words(page: BeautifulSoup) -> str:
-    """The text that stands out from menus and lists of links; the whole page if nothing does."""
-    from trafilatura import extract
-
-    settle(page)
-    for place in page.find_all("a", href=False):
-        place.unwrap()  # trafilatura drops the words of a list with links that lead nowhere
-    found = extract(
-        str(page),
-        output_format="markdown",
-        include_formatting=True,
-        include_tables=True,
-        include_links=True,
-        include_comments=False,
-        deduplicate=False,
-    )
-    if found:
-        return less_escaped(with_heads(unicode_text(found)))
-    return html_text(page.body) if page.body is not None else ""
+def page_title(page: Element, site: str) -> str:
+    """The title in the head of a page, without the name of the site after it."""
+    title = " ".join(one_form(page.findtext(".//title") or "").split())
+    parts = re.split(r"\s+[|—·«]\s+|\s+[-–]\s+(?=[^-–]*$)", title)
+    if len(parts) > 1 and parts[-1] == site:
+        return title[: title.rindex(site)].rstrip(" |—·«-–")
+    return parts[0] if "|" in title or "—" in title else title
 
 
-def with_heads(text: str) -> str:
-    """The text with a line below the first row of each table, as Markdown wants; trafilatura puts one below heads only.
+def main_element(page: Element) -> tuple[Element, bool]:
+    """The element that holds the text of a page, and whether the page says so; else its body."""
+    body = page.find("body")
+    mains = [one for one in page.iter() if one.tag == "main" or one.get("role") == "main"]
+    articles = [one for one in page.iter("article") if next(one.iterancestors("article"), None) is None]
+    main = max(mains, key=lambda one: len(one.text_content()), default=None)
+    if len(articles) == 1 and (main is None or 2 * len(articles[0].text_content()) > len(main.text_content())):
+        return articles[0], True
+    if main is not None:
+        return main, True
+    for place in _TEXTS if not articles else ():
+        found = next((one for one in body.iter() if place in _names(one) and one.tag in ("div", "section")), None)
+        if found is not None:
+            return found, True
+    return body, False
 
-    >>> with_heads("A list:\\n| a | b |\\n| c | d |")
-    'A list:\\n\\n| a | b |\\n| --- | --- |\\n| c | d |'
+
+def drop_furniture(main: Element, program: str = "", *, whole_page: bool = False) -> None:
+    """Remove what is no text: menus, scripts, what no reader sees, and links to other pages around the text.
+
+    `program` is what wrote the page, in lower case, and `whole_page` says that the element is all of it.
     """
-    lines = text.split("\n")
-    code = fenced_lines(lines)
-    found: list[str] = []
-    for n, line in enumerate(lines):
-        is_first = _is_row(line) and n not in code and not (n and _is_row(lines[n - 1]))
-        if is_first and n and lines[n - 1].strip():
-            found.append("")
-        found.append(line)
-        if is_first and not (n + 1 < len(lines) and _RULE.fullmatch(lines[n + 1])):
-            found.append("|" + " --- |" * (len(re.findall(r"(?<!\\)\|", line)) - 1))
-    return "\n".join(found)
+    furniture = _FURNITURE.union(*(names for name, names in _BY_PROGRAM.items() if program.startswith(name)))
+    for one in list(main.iter()):
+        names = _names(one)
+        if one is main or one.getparent() is None:
+            continue
+        if one.tag == "form" and one.find(".//p") is not None:  # around a whole page
+            continue
+        dropped = one.tag in _NO_TEXT or one.get("role") in _NO_ROLES or _is_hidden(one)
+        dropped = dropped or not furniture.isdisjoint(names) or one.tag == "footer"
+        dropped = dropped or (one.tag == "table" and any(name.startswith("index-") for name in names))  # of Texinfo
+        if whole_page and not dropped:
+            around = one.tag in _AROUND or one.get("role") in _AROUND_ROLES
+            dropped = (around and one.find(".//h1") is None) or _is_menu(one)
+        if dropped:
+            one.drop_tree()
+    for title in [one for one in main.iter("div") if "headertitle" in _names(one)]:  # of Doxygen
+        inner = next((one for one in title.iter("div") if "title" in _names(one)), title)
+        inner.tag = "h1"
+    for code in [one for one in main.iter("div") if "fragment" in _names(one)]:
+        code.tag = "pre"
+    _drop_steps(main)
 
 
-def _is_row(line: str) -> bool:
-    return line.startswith("|") and line.rstrip().endswith("|") and len(line.rstrip()) > 1
+def _names(element: Element) -> set[str]:
+    """The classes and the id of an element, which begins with `#`."""
+    id_ = element.get("id")
+    return {*named(element), f"#{id_}"} if id_ else set(named(element))
+
+
+def _is_hidden(element: Element) -> bool:
+    """Whether no reader sees an element. A panel of a tab is hidden only while another is chosen."""
+    if element.get("aria-hidden") == "true":
+        return "katex-html" in named(element) or not any(True for _ in element.iter("math"))
+    style = re.sub(r"\s", "", str(element.get("style") or "")).lower()
+    hidden = "hidden" in element.attrib or "display:none" in style or "visibility:hidden" in style
+    return hidden and element.get("role") != "tabpanel" and not any("tab" in name for name in named(element))
+
+
+def _is_menu(element: Element) -> bool:
+    """Whether an element calls itself a menu and most of its words are links."""
+    if not _MENU.search(f"{element.get('class') or ''} {element.get('id') or ''}"):
+        return False
+    linked = sum(len(words(link)) for link in element.iter("a"))
+    return 2 * linked > len(words(element))
+
+
+def _drop_steps(main: Element) -> None:
+    """Remove the lines of links that lead to the next page, the one before and the contents, wherever they stand."""
+    for link in list(main.iter("a")):
+        said = {words(link).lower(), *str(link.get("rel") or "").lower().split()}
+        said |= {str(one.get("alt") or "").lower() for one in link.iter("img")}
+        said |= {{"n": "next", "p": "prev"}.get(str(link.get("accesskey")).lower(), "")}
+        if not said & _NEXT:
+            continue
+        found, place = None, link.getparent()
+        while place is not None and place is not main and place.tag in _STEP_LINE and _only_steps(place):
+            found, place = place, place.getparent()
+        if found is not None and found.getparent() is not None:
+            found.drop_tree()
+
+
+def _only_steps(place: Element) -> bool:
+    """Whether a line has no words but those of links and names of steps."""
+    if len(place.text_content()) > 600 or place.find(".//code") is not None or place.find(".//pre") is not None:
+        return False
+    linked = {link for link in place.iter("a")}
+    texts = [one.text or "" for one in place.iter() if one not in linked and linked.isdisjoint(one.iterancestors())]
+    texts += [one.tail or "" for one in place.iterdescendants() if linked.isdisjoint(one.iterancestors())]
+    return {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)} <= _STEPS

@@ -14,8 +14,9 @@ PICTURED: Final = 300_000_000  # bytes: the pictures of a textbook are in the fi
 MARKDOWN: Final = Loader(frozenset({".md", ".markdown"}), markdown_texts)
 # Some steps of the libraries take time with the square of a page's tags, or with their depth.
 HTML: Final = Loader(
-    frozenset({".html", ".htm", ".xhtml"}), page_texts, needs=("bs4",), extra="html", kind="HTML pages", seconds=60.0
-)
+    frozenset({".html", ".htm", ".xhtml"}), page_texts, needs=("markdownify",), extra="html", kind="HTML pages",
+    seconds=60.0,
+)  # fmt: skip
 LOADERS: Final = (
     MARKDOWN,
     Loader(frozenset({".mdx"}), mdx_texts),
@@ -23,9 +24,11 @@ LOADERS: Final = (
     Loader(frozenset({".txt", ".text"}), plain_texts),
     HTML,
     # A novel takes about three seconds, and a PDF of a thousand pages about ten.
-    Loader(frozenset({".epub"}), epub_texts, PICTURED, ("bs4", "defusedxml"), "epub", "EPUB books", seconds=180.0),
+    Loader(
+        frozenset({".epub"}), epub_texts, PICTURED, ("markdownify", "defusedxml"), "epub", "EPUB books", seconds=180.0
+    ),
     Loader(frozenset({".pdf"}), pdf_texts, PICTURED, ("pypdfium2",), "pdf", "PDF files", seconds=180.0, alone=True),
-    Loader(frozenset({".ipynb"}), notebook_texts, 50_000_000, ("nbformat",), "notebooks", "notebooks"),
+    Loader(frozenset({".ipynb"}), notebook_texts, 50_000_000),
 )
 BY_SUFFIX: Final = {suffix: loader for loader in LOADERS for suffix in loader.suffixes}
 MARKUP: Final = frozenset({".md", ".markdown", ".mdx", ".rst"})  # what the generators of sites read

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import yaml
 
-from rag.ingest.data_values import from_toml, from_yaml, unicode_text, unicode_values
+from rag.ingest.data_values import from_json, from_toml, from_yaml, unicode_values
 from rag.ingest.fences import fenced
 from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
-from rag.ingest.formats.text_columns import with_lists
+from rag.ingest.text_form import one_form
 
 _YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
@@ -34,8 +34,8 @@ def rst_texts(raw: bytes) -> list[LoadedText]:
 
 
 def plain_texts(raw: bytes) -> list[LoadedText]:
-    """Plain text. Blank lines separate paragraphs, underlined titles become headings, and two columns a list."""
-    return [LoadedText(with_lists(decoded(raw)), "plain")]
+    """Plain text. Blank lines separate paragraphs, and underlined titles become headings."""
+    return [LoadedText(decoded(raw), "plain")]
 
 
 def _with_head(raw: bytes, syntax: Syntax) -> list[LoadedText]:
@@ -45,42 +45,41 @@ def _with_head(raw: bytes, syntax: Syntax) -> list[LoadedText]:
 
 
 def notebook_texts(raw: bytes) -> list[LoadedText]:
-    """What the author wrote. Outputs are left out: they repeat data, images and the states of programs."""
-    import nbformat
+    """What the author wrote, in nbformat 3 or 4. Outputs are left out: they repeat data and the states of programs.
 
+    Raises `ValueError` if it is no notebook.
+    """
     try:
-        reads: Any = nbformat.reads
-        notebook = reads(decoded(raw), as_version=4)
-        language = _language(notebook)
-        cells = [_cell(cell.cell_type, _source(cell), language) for cell in notebook.cells]
-        title = notebook.metadata.get("title")
-    except (RecursionError, MemoryError):
+        notebook = from_json(decoded(raw))
+        sheets = notebook.get("worksheets") or [notebook]
+        cells = [_cell(cell, _language(notebook["metadata"])) for sheet in sheets for cell in sheet["cells"]]
+        title = notebook["metadata"].get("title")
+    except RecursionError:
         raise ValueError("it is nested too deeply; take some of its levels apart") from None
-    except Exception as error:  # nbformat passes on exceptions of its parsers and converters
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError("it is not a notebook of Jupyter, or it is broken") from error
-    fields = {"title": unicode_text(title)} if isinstance(title, str) else {}
-    return [LoadedText(unicode_text("\n\n".join(cell for cell in cells if cell)), "markdown", fields)]
+    fields = {"title": title} if isinstance(title, str) else {}
+    return [LoadedText(one_form("\n\n".join(filter(None, cells))), "markdown", fields)]
 
 
-def _language(notebook: Any) -> str:
+def _language(metadata: Any) -> str:
     """The language of the code, such as `python`; empty where the notebook does not say it."""
     for key, name in (("language_info", "name"), ("kernelspec", "language")):
-        value = (notebook.metadata.get(key) or {}).get(name)
+        value = (metadata.get(key) or {}).get(name)
         if isinstance(value, str) and re.fullmatch(r"[\w+#.-]{1,20}", value):
             return value.lower()
     return ""
 
 
-def _source(cell: Any) -> str:
-    source = cell.get("source", "")
-    return ("".join(source) if isinstance(source, list) else str(source)).strip("\n")
-
-
-def _cell(kind: str, source: str, language: str) -> str:
+def _cell(cell: Any, language: str) -> str:
     """A cell as Markdown; empty for a raw cell."""
-    if kind == "markdown":
-        return source
-    return fenced(source, language) if kind == "code" and source.strip() else ""
+    source = cell.get("source", cell.get("input", ""))
+    text = ("".join(source) if isinstance(source, list) else str(source)).strip("\n")
+    if cell["cell_type"] == "code":
+        return fenced(text, language) if text.strip() else ""
+    if cell["cell_type"] == "heading":  # of nbformat 3
+        return f"{'#' * max(1, min(6, int(cell.get('level', 1))))} {' '.join(text.split())}"
+    return text if cell["cell_type"] == "markdown" else ""
 
 
 def front_matter(text: str) -> tuple[dict[str, Any], str]:

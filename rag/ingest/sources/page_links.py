@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from rag.ingest.formats.html_files import decoded_html
 from rag.ingest.formats.reader_process import read_apart
-from rag.ingest.html_markdown import decoded_html
 from rag.ingest.sources.site_client import LARGEST
 
 LINKS: Final = 20_000  # of one page

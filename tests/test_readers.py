@@ -24,7 +24,6 @@ from rag.ingest.formats.known_formats import BY_SUFFIX, HTML
 from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.formats.text_files import notebook_texts
 from rag.ingest.loaders import load_source
-from tests.growth import TRIES, processor_seconds
 from tests.small_book import FOLDER, chapters, epub
 
 BASE = "https://robots.example"
@@ -65,23 +64,6 @@ def test_a_carriage_return_that_a_page_writes_as_a_number_is_a_line_break(name: 
     assert words(found.text)[-4:] == ["One" if name != "a.md" else "one", "two", "three", "four"]
 
 
-def test_a_raised_number_of_a_page_is_a_power(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(
-        "<main><h1>A</h1><p>It has 10<sup>6</sup> bytes, <i>x</i><sup>n</sup>, and <code>2<sup>32</sup></code> on "
-        "the 1<sup>st</sup>.</p></main>"
-    )
-    (found,) = passages(tmp_path / "a.html")
-    assert found.text == "It has 10^6 bytes, *x*^n, and `2^32` on the 1st."
-
-
-def test_signs_of_markdown_at_the_beginning_of_a_line_of_a_page_are_text(tmp_path: Path) -> None:
-    html = "<main><h1>A</h1><p># apt-get update<br># reboot</p><p>&gt; 5 items</p><ul><li># one</li></ul></main>"
-    (tmp_path / "a.html").write_text(html)
-    (found,) = passages(tmp_path / "a.html")
-    assert found.heading == ""
-    assert found.text == "\\# apt-get update\\\n\\# reboot\n\n\\> 5 items\n\n- \\# one"
-
-
 def test_links_of_a_page_are_relative_to_its_base(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<head><base href="https://book.example/v2/"></head>'
@@ -89,14 +71,6 @@ def test_links_of_a_page_are_relative_to_its_base(tmp_path: Path) -> None:
     )
     (found,) = passages(tmp_path / "a.html")
     assert found.text == "[B](https://book.example/v2/b.html), [C](a.html#c)"
-
-
-def test_code_in_the_definitions_of_a_page_is_kept_at_any_depth(tmp_path: Path) -> None:
-    block = "<pre><code>first [1]\n\nsecond\n\nthird\n\n...</code></pre>"
-    items = "".join(f"<dt>Term {n}</dt><dd><p>Says {n}.</p><p>As in:</p>{block}<p>So it is.</p></dd>" for n in range(4))
-    (tmp_path / "a.html").write_text(f"<main><h1>A</h1><dl>{items}</dl></main>")
-    found = words(" ".join(one.text for one in passages(tmp_path / "a.html")))
-    assert (found.count("third"), found.count("So"), found.count("Term")) == (4, 4, 4)
 
 
 @pytest.mark.parametrize("name", ["book.rst", "book.html", "book.ipynb"])
@@ -186,41 +160,6 @@ def test_a_manual_that_no_search_engine_may_list_is_read(tmp_path: Path) -> None
     assert single.title == "split"
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<div class='tabbed-set'><div class='tabbed-labels'><label>Linux</label><label>Windows</label></div>"
-        "<div class='tabbed-content'><div class='tabbed-block'><p>One.</p></div><div class='tabbed-block'><p>Two.</p>"
-        "</div></div></div>",
-        "<div><ul role='tablist'><li role='tab'>Linux</li><li role='tab'>Windows</li></ul><div><div role='tabpanel'>"
-        "<p>One.</p></div><div role='tabpanel' hidden><p>Two.</p></div></div></div>",
-    ],
-)
-def test_each_tab_has_its_label_above_it(html: str, tmp_path: Path) -> None:
-    note = "<div><p class='admonition-title'>Note</p><p>Three.</p></div>"
-    (tmp_path / "a.html").write_text(f"<main><h1>A</h1>{html}{note}</main>")
-    (found,) = passages(tmp_path / "a.html")
-    assert found.text == "Linux:\n\nOne.\n\nWindows:\n\nTwo.\n\nNote:\n\nThree."
-
-
-def test_a_page_without_main_is_found_by_its_words(tmp_path: Path) -> None:
-    paragraph = "A robot that senses its surroundings can decide what to do next, and then it acts. "
-    (tmp_path / "a.html").write_text(
-        "<html><head><title>Robots</title></head><body><div class='menu'><nav>"
-        + "".join(f"<a href='{n}.html'>Menu entry {n}</a>" for n in range(40))
-        + f"</nav></div><div class='content'><h1>Robots</h1><p>{paragraph * 3}</p><p>{paragraph * 4}</p></div>"
-    )
-    text = " ".join(c.text for c in passages(tmp_path / "a.html"))
-    assert "A robot that senses" in text
-    assert "Menu entry" not in text
-
-
-def test_an_old_page_is_decoded_by_the_encoding_that_it_names(tmp_path: Path) -> None:
-    page = '<html><head><meta charset="iso-8859-1"></head><body><p>Müller prüft.</p></body></html>'
-    (tmp_path / "a.html").write_bytes(page.encode("iso-8859-1"))
-    assert passages(tmp_path / "a.html")[0].text == "Müller prüft."
-
-
 def test_old_notebooks_are_read(tmp_path: Path) -> None:
     cells = [{"cell_type": "heading", "level": 1, "source": ["Old"], "metadata": {}}]
     cells.append(
@@ -246,7 +185,7 @@ def test_old_notebooks_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "library", "extra"),
-    [("a.html", "bs4", "html"), ("a.epub", "bs4", "epub"), ("a.ipynb", "nbformat", "notebooks")],
+    [("a.html", "markdownify", "html"), ("a.epub", "defusedxml", "epub")],
 )
 def test_without_its_extra_a_format_says_how_to_install_it(
     name: str, library: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -328,16 +267,6 @@ def test_a_damaged_epub_gives_the_reason_of_the_process_that_reads_it(tmp_path: 
         BY_SUFFIX[".epub"].load(raw)
 
 
-def test_a_heading_inside_a_link_that_is_left_out_is_no_crash(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text("<main><h2>Title<a href='#x'><h3>¶</h3></a></h2><p>Words.</p></main>")
-    assert passages(tmp_path / "a.html")[0].text == "Words."
-
-
-def test_a_page_of_too_many_tags_gives_one_line(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text("<p>" * 100_001)
-    assert reason(tmp_path / "a.html") == "it has more than 100,000 tags; split it into several pages"
-
-
 def test_names_in_an_epub_lead_nowhere_outside(tmp_path: Path) -> None:
     (tmp_path / "secret.xhtml").write_text("<p>secret</p>")
     file = epub(
@@ -376,31 +305,18 @@ def test_an_empty_epub_as_the_only_source_is_wrong_usage(tmp_path: Path) -> None
         load_source(tmp_path / "a.epub")
 
 
-@pytest.mark.parametrize(
-    ("html", "says"),
-    [
-        (f"<main>{'<div>' * 49_000}deep", "it is nested too deeply"),
-        (f"<main><table><tr>{'<td colspan=1000>x' * 3_000}", "its text becomes larger than 10 megabytes"),
-    ],
-    ids=["depth", "columns"],
-)
-def test_a_hostile_page_gives_one_line(html: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(html)
-    assert says in reason(tmp_path / "a.html")
-
-
 def test_a_page_that_takes_too_long_gives_one_line_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hasty(module: str, function: str, raw: bytes, *, seconds: float, alone: bool) -> Any:
         assert seconds == HTML.seconds
-        return read_apart(module, function, raw, seconds=1.0 if b"katex" in raw else seconds)
+        return read_apart(module, function, raw, seconds=0.01 if b"slow" in raw else seconds)
 
     monkeypatch.setattr(file_format, "read_apart", hasty)
-    (tmp_path / "a.html").write_text(f"<main>{'<span class=katex>' * 9_000}")  # each is looked through to its end
+    (tmp_path / "a.html").write_text(f"<main>{'<p>A slow page.</p>' * 20_000}</main>")
     (tmp_path / "b.html").write_text("<main><p>Words of the other page.</p></main>")
     result = load_source(tmp_path)
-    assert [(one.path, one.reason) for one in result.failures] == [("a.html", "reading it takes longer than 1 seconds")]
+    assert [(one.path, one.reason) for one in result.failures] == [("a.html", "reading it takes longer than 0 seconds")]
     assert [document.path for document in result.documents] == ["b.html"]
 
 
@@ -409,36 +325,6 @@ def test_a_page_is_read_in_the_process_for_files_as_it_is_here() -> None:
     here = html_files.page_texts(raw)
     assert HTML.load(raw) == here
     assert here[0].body
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("<blockquote>", "</blockquote>"),
-        ("<ul><li>", "</li></ul>"),
-        ("<ol><li>", "</li></ol>"),
-        ("<dl><dd>", "</dd></dl>"),
-        ("<div>", "</div>"),
-        ("<table><tr><td>", "</td></tr></table>"),
-    ],
-)
-def test_twice_the_page_in_twice_as_many_elements_takes_about_twice_the_time(before: str, after: str) -> None:
-    """Every line used to be marked anew for each quote and list around it, which takes four times as long."""
-
-    def seconds(times: int) -> float:
-        deep = times * 110 // before.count("<")
-        lines = "w\n" * (10_000 * times)
-        raw = f"<main>{before * deep}<pre>{lines}</pre>{after * deep}".encode()
-        return processor_seconds(lambda: html_files.page_texts(raw))
-
-    assert any(seconds(2) < 3 * seconds(1) + 0.3 for _ in range(TRIES))
-
-
-def test_quotes_and_lists_keep_their_levels_up_to_a_dozen() -> None:
-    (text,) = html_files.page_texts(f"<main>{'<blockquote>' * 40}Words.".encode())
-    assert text.body == "> " * 12 + "Words."
-    (text,) = html_files.page_texts(b"<main><ol start=9><li>Nine<ul><li>Dash<p>More</ul><li>Ten</ol>")
-    assert text.body == "9. Nine\n   - Dash\n\n     More\n10. Ten"
 
 
 def test_many_blanks_do_not_make_a_page_slow(tmp_path: Path) -> None:
