@@ -254,7 +254,8 @@ async function start() {
     const [{ profiles, default: usual }, { books }] = await Promise.all([getJson("/api/profiles"), getJson("/api/books")]);
     offer(books, profiles, usual);
     const id = named(location.hash);
-    await (id ? open(id) : fresh());
+    if (id) await open(id);
+    else if (!views.length) fresh(); // a quick reader may have asked before the books were listed
   });
 }
 
