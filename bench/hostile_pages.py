@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from rag.errors import UsageError
-from rag.ingest.generators.known_generators import NAMES
+from rag.ingest.sites.detection import NAMES
 from tests.hostile_pages import HOSTILE
 from tests.test_hostile_pages import SIZE, seconds
 

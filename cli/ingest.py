@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.suggestion import FALLBACK, foreign_language, suggested
@@ -169,13 +168,6 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:_ALIKE]) + (f" and {len(names) - _ALIKE} more" if len(names) > _ALIKE else "")
 
 
-def _hint_above(source: Any) -> str:
-    """How the files are read that the pages of a source include from a folder above it."""
-    inner = PurePosixPath(source.source).relative_to(source.above)
-    command = shlex.join(["ingest", source.above, "--include", f"{inner}/**"])
-    return f"To read included files that are outside too, name the folder above: {program()} {command}"
-
-
 def _kinds(counts: Mapping[str, int]) -> str:
     """Files that were passed over, by kind: `26 .docx files, 1 .png file and 3 others`."""
     ordered = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
@@ -203,8 +195,8 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     _say_failures(report.failures)
     for source in report.sources:
         _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
-        if source.above:
-            say(in_line(_hint_above(source)))
+        if source.advice:
+            say(in_line(source.advice))
         print(in_line(f"{source.source}: read {by_rules(source.generator)} ({source.reason})."))
         if source.passed_over:
             print(in_line(f"Passed over: {_kinds(source.passed_over)}."))

@@ -33,7 +33,7 @@ class Document:
 
     `source` names the folder or site, `path` is relative to it, `sha256` is the hash of the bytes read, and
     `breadcrumb` holds the titles above the page. `chapter` is that of a book that is one file. `page_lines` are the
-    lines at which printed pages begin.
+    lines at which printed pages begin. `kind` marks what answers few questions: "release notes" or "links".
     """
 
     source: str
@@ -45,6 +45,7 @@ class Document:
     breadcrumb: tuple[str, ...] = ()
     chapter: str | None = None
     page_lines: tuple[int, ...] = ()
+    kind: str = ""
 
 
 def without_addresses(text: str) -> str:
@@ -78,7 +79,8 @@ class Chunk:
 
     `text` is cut from `Document.text` unchanged; citations give offsets in it, in code points. `sha256` is the hash of
     `text`. `url` has no anchor; `anchor` is the heading's, empty when the page is not on a site. `chunk_index` counts
-    from 0 within the page, which has `page_chunks` chunks (0: not recorded), so that a missing one is noticed.
+    from 0 within the page, which has `page_chunks` chunks (0: not recorded), so that a missing one is noticed. `kind`
+    is the page's.
     """
 
     id: str
@@ -96,6 +98,7 @@ class Chunk:
     chapter: str | None = None
     page_number: int | None = None
     page_chunks: int = 0
+    kind: str = ""
 
     @property
     def embedded_text(self) -> str:

@@ -107,10 +107,10 @@ HOSTILE: Final[dict[str, Made]] = {
 # Words in the names of patterns that are one generator's own syntax. Every generator reads Markdown.
 _OWN: Final = {
     "MkDocs": "mkdocs", "slashes": "mkdocs", "snippets": "mkdocs", "files of code": "mkdocs", "attribute": "mkdocs",
-    "keys": "mkdocs", "marks": "mkdocs", "include": "mdbook", "shortcode": "hugo", "alerts": "hugo", "Liquid": "jekyll",
-    "kramdown": "jekyll", "MyST": "sphinx", "directives": "sphinx",
+    "keys": "mkdocs", "marks": "mkdocs", "include": "mdbook", "shortcode": "hugo", "alerts": "hugo", "Liquid": "plain",
+    "kramdown": "plain", "MyST": "plain", "directives": "plain",
 }  # fmt: skip
-_TURN: Final = ("plain", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll")
+_TURN: Final = ("plain", "mkdocs", "mdbook", "hugo")
 
 
 def generators_for(name: str) -> list[str]:

@@ -4,7 +4,7 @@
 
 For each book it writes `expected.json` beside it: the program's version, and for each page its address and the anchors
 of its headings, in order; null stands for a heading without one. The programs must be on the PATH: mkdocs with
-mkdocs-material, sphinx-build with myst-parser, hugo, jekyll, mdbook, and docusaurus (from npm: @docusaurus/core,
+mkdocs-material, hugo, mdbook, and docusaurus (from npm: @docusaurus/core,
 @docusaurus/preset-classic, react, react-dom; give the folder that holds `node_modules` in NODE_HOME).
 """
 
@@ -25,32 +25,26 @@ from urllib.parse import unquote
 SITES: Final = Path(__file__).parent / "data" / "sites"
 COMMANDS: Final = {
     "mkdocs": ["mkdocs", "build", "-q", "-d", "OUT"],
-    "sphinx": ["sphinx-build", "-q", "-b", "html", ".", "OUT"],
     "hugo": ["hugo", "--quiet", "-d", "OUT"],
-    "jekyll": ["jekyll", "build", "-q", "-d", "OUT"],
     "mdbook": ["mdbook", "build", "-d", "OUT"],
     "docusaurus": ["node_modules/.bin/docusaurus", "build", ".", "--out-dir", "OUT"],
 }
-VERSIONS: Final = {"sphinx": "--version", "hugo": "version", "jekyll": "--version"}
+VERSIONS: Final = {"hugo": "version"}
 _GENERATED: Final = re.compile(r"(?:^|/)(?:404|print|toc|search|genindex|sitemap)$|_static|_sources")
 
 
 class _Headings(HTMLParser):
-    """The ids of the headings of a page; those of Sphinx are their sections'."""
+    """The ids of the headings of a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str | None] = []
-        self._section: str | None = None
         self.redirects = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag == "section":
-            self._section = given.get("id")
         if re.fullmatch("h[1-6]", tag) and given.get("class") not in ("menu-title", "logo"):
-            self.found.append(given.get("id") or self._section)
-            self._section = None
+            self.found.append(given.get("id"))
         self.redirects |= tag == "meta" and (given.get("http-equiv") or "").lower() == "refresh"
 
 

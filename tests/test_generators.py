@@ -25,12 +25,12 @@ PAGE = {"docs/a.md": "# A"}
         ({"website/docusaurus.config.ts": "", "website/docs/a.md": "A"}, ".", "docusaurus", "website/docusaurus"),
         (PAGE | {"docusaurus.config.js": ""}, "docs", "docusaurus", "{}/docusaurus.config.js"),
         (PAGE | {"book.toml": '[book]\nsrc = "docs"', "docs/SUMMARY.md": "- [A](a.md)"}, ".", "mdbook", "book.toml"),
-        (PAGE | {"docs/SUMMARY.md": "- [A](a.md)"}, "docs", "mdbook", "SUMMARY.md"),
-        (PAGE | {"docs/x/_category_.json": "{}", "docs/x/b.md": "B"}, "docs", "docusaurus", "x/_category_.json"),
-        ({"docs/a.md": "import Tabs from '@theme/Tabs'\n\nA"}, "docs", "docusaurus", "an import of its theme in a.md"),
+        (PAGE | {"docs/SUMMARY.md": "- [A](a.md)"}, "docs", "plain", "no generator"),
+        (PAGE | {"docs/x/_category_.json": "{}", "docs/x/b.md": "B"}, "docs", "plain", "no generator"),
+        ({"docs/a.md": "import Tabs from '@theme/Tabs'\n\nA"}, "docs", "plain", "no generator"),
         (PAGE | {"mkdocs.yml": "docs_dir: other", "other/b.md": "B"}, "docs", "plain", "no generator's"),
         ({"doc/docusaurus.config.js": "", "x/docs/a.md": "A", "doc/docs/b.md": "B"}, "x", "plain", "no generator's"),
-        ({"doc/book.toml": "", "x/SUMMARY.md": "- [A](a.md)", "x/a.md": "A"}, "x", "mdbook", "SUMMARY.md"),
+        ({"doc/book.toml": "", "x/SUMMARY.md": "- [A](a.md)", "x/a.md": "A"}, "x", "plain", "no generator"),
     ],
 )
 def test_the_generator_is_found_by_its_files(
@@ -45,7 +45,6 @@ def test_the_generator_is_found_by_its_files(
     "files",
     [
         {"mkdocs.yml": "site_name: Atlas\nsite_description: {}"},
-        {"_config.yml": "title: Atlas\ndescription: {}"},
         {
             "book.toml": '[book]\ntitle = "Atlas"\ndescription = "{}"\nsrc = "docs"',
             "docs/SUMMARY.md": "- [A](index.md)",
@@ -57,9 +56,8 @@ def test_the_start_page_begins_with_what_the_site_says_of_itself(files: dict[str
     for n, (about, shown) in enumerate(
         {"Atlas is a robot.": "Atlas is a robot.", "A walking robot": "**Atlas**: A walking robot"}.items()
     ):
-        start = "index.md" if "_config.yml" in files else "docs/index.md"
         site = {name: text.format(about) for name, text in files.items()} | {
-            start: "---\nlayout: page\n---\n# Welcome\n\nStart here."
+            "docs/index.md": "---\nlayout: page\n---\n# Welcome\n\nStart here."
         }
         (page,) = loaded(tmp_path / str(n), site).documents
         assert page.text == f"# Welcome\n\n{shown}\n\nStart here."
@@ -101,11 +99,8 @@ def test_dates_versions_and_other_numbers_are_names(name: str) -> None:
     [
         ({"mkdocs.yml": "site_name: The *uv* manual", "docs/index.md": "# Start"}, "The uv manual"),
         ({"zensical.toml": '[project]\nsite_name = "Zen"', "docs/index.md": "# Start"}, "Zen"),
-        ({"conf.py": "project = 'Long-named thing'", "index.rst": "Start\n====="}, "Long-named thing"),
-        ({"conf.py": "project = 'P'\nhtml_title = 'P manual'", "index.rst": "Start\n====="}, "P manual"),
         ({"book.toml": "[book]\ntitle = 'B'", "src/SUMMARY.md": "- [A](a.md)", "src/a.md": "# A"}, "B"),
         ({"hugo.toml": "title = 'H'\n[languages.en]\ntitle = 'In English'", "content/a.md": "# A"}, "In English"),
-        ({"_config.yml": "title: J", "index.md": "---\n---\n# Start"}, "J"),
         ({"docusaurus.config.js": "module.exports = {title: 'D', presets: ['classic']}", "docs/a.md": "# A"}, "D"),
         ({"mkdocs.yml": "site_name: Documentation", "docs/index.md": "# The book of pears"}, "The book of pears"),
         ({"index.md": "# The book of pears"}, "The book of pears"),

@@ -27,15 +27,6 @@ CONFIG = {"hugo.toml": 'title = "Site"'}
             },
             {"content/en/a.md": "/en/a/"},
         ),
-        (
-            CONFIG | {"config/production/hugo.toml": "uglyURLs = true", "content/a/b.md": "B"},
-            {"content/a/b.md": "/a/b.html"},
-        ),
-        (
-            CONFIG
-            | {"config/_default/module.toml": '[[mounts]]\nsource = "pages"\ntarget = "content"', "pages/a.md": "A"},
-            {"pages/a.md": "/a/"},
-        ),
     ],
 )
 def test_all_configuration_files_of_a_site_count(
@@ -52,14 +43,13 @@ def test_the_folder_of_another_language_has_its_language_in_its_addresses(tmp_pa
 
 def test_links_name_pages_from_the_content_folder_and_in_any_case(tmp_path: Path) -> None:
     body = "[a](functions/ByType/) [b](/functions/bytype.md#x) [c](../functions/ByType) [d](gone/) "
-    body += '[e]({{< relref path="bytype" >}}) [f](/bytype) {{< param "a.version" >}}{{< param other >}}.'
+    body += '[e]({{< relref path="bytype" >}}) [f](/bytype).'
     files = CONFIG | {"content/about/page.md": body, "content/functions/byType.md": "B"}
-    files |= {"config/_default/params.toml": "[a]\nVersion = 1.2"}
     text = pages(tmp_path, files)["content/about/page.md"].text
     there = f"{BASE}/functions/bytype/"
     assert (
         text
-        == f"[a]({there}) [b]({there}#x) [c]({there}) [d]({BASE}/about/page/gone/) [e]({there}) [f]({BASE}/bytype) 1.2."
+        == f"[a]({there}) [b]({there}#x) [c]({there}) [d]({BASE}/about/page/gone/) [e]({there}) [f]({BASE}/bytype)."
     )
 
 
@@ -81,9 +71,6 @@ def test_an_included_file_whose_head_is_a_comment_shows_no_head(tmp_path: Path) 
     ("goldmark", "expected"),
     [
         ("parser: {}", ["v10---été", "a--b", "a--b-1"]),
-        ("parser: {autoHeadingIDType: blackfriday}", ["v1-0-été", "a-b", "a-b-1"]),
-        ("parser: {autoHeadingIDType: github-ascii}", ["v10---ete", "a--b", "a--b-1"]),
-        ("parser: {autoHeadingID: false}", ["", "", ""]),
         ("extensions: {typographer: false}", ["v10---été", "a----b", "a----b-1"]),
         ("extensions: {typographer: {disable: true}}", ["v10---été", "a----b", "a----b-1"]),
     ],

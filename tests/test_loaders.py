@@ -9,9 +9,10 @@ import pytest
 
 from rag.book import Document
 from rag.errors import UsageError
-from rag.ingest.generators.generator import Generator, PageFile
 from rag.ingest.loaders import load_source
 from rag.ingest.page import MarkdownText
+from rag.ingest.sites.site_rules import PageFile
+from rag.ingest.sites.site_rules import Site as Generator
 
 Write = Callable[[dict[str, str | bytes]], Path]
 
@@ -74,18 +75,6 @@ def test_a_link_inside_the_folder_is_followed(write: Write) -> None:
     source = write({"a.md": "# A", "deep/b.md": "# B"})
     (source / "c.md").symlink_to("deep/b.md")
     assert pages(source)["c.md"].title == "B"
-
-
-def test_a_table_of_contents_and_a_label_outside_the_folder_are_not_read(write: Write) -> None:
-    outside = (
-        write({"../out/SUMMARY.md": "- [Secret](a.md)", "../out/_category_.json": '{"label": "Secret"}'}).parent / "out"
-    )
-    book = write({"a.md": "text", "d/b.md": "text"})
-    (book / "SUMMARY.md").symlink_to(outside / "SUMMARY.md")
-    assert pages(book)["a.md"].title == "A"
-    (book / "SUMMARY.md").unlink()
-    (book / "d" / "_category_.json").symlink_to(outside / "_category_.json")
-    assert pages(book)["d/b.md"].breadcrumb == ("D",)
 
 
 def test_a_page_cannot_include_a_hidden_file(write: Write) -> None:
@@ -190,43 +179,12 @@ def test_an_empty_page_is_a_page_without_text(write: Write) -> None:
     assert pages(write({"a.md": "", "b.md": "B"}))["a.md"].text == ""
 
 
-def test_category_files_name_folders_and_others_get_a_readable_name(write: Write) -> None:
-    source = write(
-        {
-            "01-basics/_category_.json": '{\n\t"label": "The Basics"}',
-            "01-basics/02-first_steps/a.md": "A",
-            "broken/_category_.json": "{",
-            "broken/b.md": "B",
-        }
-    )
-    found = pages(source)
-    assert found["01-basics/02-first_steps/a.md"].breadcrumb == ("The Basics", "First steps")
-    assert found["broken/b.md"].breadcrumb == ("Broken",)
-
-
-def test_a_book_takes_titles_and_breadcrumbs_from_its_table_of_contents(write: Write) -> None:
-    source = write(
-        {
-            "SUMMARY.md": "# S\n\n[I](intro.md)\n\n- [Types](ch01.md)\n  - [`int` types](sub/ch01-1.md)\n- [Draft]()\n",
-            "intro.md": "I",
-            "ch01.md": "C",
-            "sub/ch01-1.md": "## D",
-        }
-    )
-    found = pages(source, "https://x.org/book")
-    assert "SUMMARY.md" not in found
-    page = found["sub/ch01-1.md"]
-    assert (page.title, page.breadcrumb) == ("int types", ("Types",))
-    assert page.url == "https://x.org/book/sub/ch01-1.html"
-    assert found["ch01.md"].breadcrumb == ("Types",)
-
-
-def test_a_books_listings_beside_its_sources_are_included(write: Write, tmp_path: Path) -> None:
-    source = write({"SUMMARY.md": "- [A](a.md)", "a.md": "```rust\n{{#include ../listings/a.rs}}\n```"})
+def test_files_of_the_repository_beside_the_source_are_included(write: Write, tmp_path: Path) -> None:
+    source = write({"a.md": "```rust\n{{#include ../listings/a.rs}}\n```"})
     (tmp_path / "listings").mkdir()
     (tmp_path / "listings" / "a.rs").write_text("fn a() {}")
     assert pages(source)["a.md"].text == ""
-    (tmp_path / "book.toml").write_text("")
+    (tmp_path / ".git").mkdir()
     assert "fn a()" in pages(source)["a.md"].text
 
 
@@ -243,11 +201,9 @@ def test_the_hash_follows_bytes_title_url_and_included_text(write: Write) -> Non
     seen = [digest(), digest("https://x.org")]
     write({"g/_p.md": "two"})
     seen.append(digest())
-    write({"g/_category_.json": '{"label": "G!"}'})
-    seen.append(digest())
     write({"g/a.mdx": "import P from './_p.md'\n\n<P />{/* c */}"})
     seen.append(digest())
-    assert len(set(seen)) == 5
+    assert len(set(seen)) == 4
     assert digest() == seen[-1]
 
 

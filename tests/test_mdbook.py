@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import BASE, loaded, pages
+from tests.books_on_disk import loaded, pages
 
 PARTS = """# Summary
 
@@ -40,16 +40,9 @@ def test_the_parts_of_the_table_of_contents_stand_above_their_chapters(tmp_path:
     }
 
 
-RULES = "[preprocessor.spec]\ncommand = 'x'"
-
-
 @pytest.mark.parametrize(
     ("config", "body", "expected"),
     [
-        (RULES, "r[page.intro]\n\nA [rule][other.one] of [`Fn`] and [x][no.rule].\n\n[`Fn`]: std::ops::Fn",
-         f"A [rule]({BASE}/other.html#r-other.one) of `Fn` and [x][no.rule]."),
-        (RULES, "[it](mod@test), [p](pointer#method.offset), [o](other.md#x)", f"it, p, [o]({BASE}/other.html#x)"),
-        ("", "r[page.intro]", "r[page.intro]"),
         ("", "A\n\n{{lint-table}}\n\nB `{{x}}`", "A\n\nB `{{x}}`"),
         ("", "## A `B` { #ab .c d=e }\n\n## C {.c}\n\nD", "## A `B` {#ab}\n\n## C\n\nD"),
         ("", "```admonish tip title=\"A *b*\" id=\"c\"\nD\n\n~~~sh\nf\n~~~\n```", "A *b*:\n\nD\n\n~~~sh\nf\n~~~"),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag.ingest.formats.text_files import front_matter
-from rag.ingest.generators.docusaurus import Docusaurus
-from rag.ingest.generators.generator import PageFile
-from rag.ingest.generators.mdbook import MdBook
+from rag.ingest.sites.docusaurus import Docusaurus
+from rag.ingest.sites.mdbook import MdBook
+from rag.ingest.sites.site_rules import PageFile
 
 
 def cleaned(text: str, *, mdx: bool = True, root: Path = Path("/nonexistent")) -> str:

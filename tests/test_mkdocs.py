@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.generators.known_generators import generator_of
 from tests.books_on_disk import BASE, addresses, loaded, pages
 
 POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
@@ -19,15 +18,6 @@ POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
         ("", "blog/posts/2024/one.md", POST.replace("date:", "slug: short\ndate:"), "/blog/2024/05/02/short/"),
         ("", "blog/posts/one.md", POST.replace("date: ", "date:\n  created: "), "/blog/2024/05/02/hatch-v1100/"),
         ("", "blog/index.md", "# Blog\n\nWords.", "/blog/"),
-        ("{blog_dir: news, post_url_date_format: yy-M-d}", "news/posts/one.md", POST, "/news/24-5-2/hatch-v1100/"),
-        ("{blog_dir: ., post_url_format: '{file}'}", "posts/one.md", POST, "/one/"),
-        (
-            "{post_url_format: '{categories}/{slug}'}",
-            "blog/posts/one.md",
-            POST.replace("date:", "categories:\n  - Our News\n  - Other\ndate:"),
-            "/blog/our-news/hatch-v1100/",
-        ),
-        ("{enabled: false}", "blog/posts/one.md", POST, "/blog/posts/one/"),
     ],
 )
 def test_a_post_of_the_blog_has_the_address_that_the_plugin_makes(
@@ -60,31 +50,6 @@ markdown_extensions:
 """
 
 
-def test_definitions_of_links_are_appended_to_each_page_from_a_hidden_folder(tmp_path: Path) -> None:
-    files = {
-        "mkdocs.yml": SNIPPETS.replace("FOLDER", "docs/.snippets"),
-        "docs/index.md": "By [PEP 517][] of PyPI.\n",
-        "docs/.snippets/links.txt": "[PEP 517]: https://peps.example/517\n",
-        "docs/.snippets/abbreviations.txt": "*[PyPI]: Python Package Index\n",
-    }
-    assert pages(tmp_path, files)["docs/index.md"].text == "By [PEP 517](https://peps.example/517) of PyPI."
-
-
-def test_nothing_but_texts_is_read_from_a_hidden_folder_and_nothing_above_the_site(tmp_path: Path) -> None:
-    secret = "The words of a secret."
-    files = {
-        "site/mkdocs.yml": SNIPPETS.replace("FOLDER", "docs/.git, .., ../.hidden"),
-        "site/docs/index.md": 'Words.\n\n--8<-- "config"\n\n--8<-- "../../.hidden/a.txt"\n\n--8<-- "a.txt"\n',
-        "site/docs/.git/config": secret,
-        "above.txt": secret,
-        ".hidden/a.txt": secret,
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert pages(tmp_path / "site", {})["docs/index.md"].text == "Words."
-
-
 def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
     files = {
         "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.caret, pymdownx.tilde, pymdownx.inlinehilite]\n",
@@ -94,14 +59,6 @@ def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
     expected = "Rules with P and H2O; 2^3 and 4^5, ~/one and ~/two, ~~gone~~, `a^b^c`.\n"
     expected += "10^6, A^TA, x^2+y^2, 1st and `var x`."
     assert pages(tmp_path, files)["docs/index.md"].text == expected
-
-
-def test_a_change_that_an_author_proposes_is_read_as_the_site_shows_it(tmp_path: Path) -> None:
-    files = {
-        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.critic, pymdownx.keys]\n",
-        "docs/index.md": "A {--b--} {++c++} {~~d~>e~~} {==f==}{>>g<<} `{++h++}` ++i++.\n",
-    }
-    assert pages(tmp_path, files)["docs/index.md"].text == "A ~~b~~ c ~~d~~e f `{++h++}` I."
 
 
 def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:
@@ -133,21 +90,6 @@ def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
 def test_properdocs_a_fork_of_mkdocs_is_read_by_the_same_rules(tmp_path: Path) -> None:
     files = {"properdocs.yml": "site_name: x\n", "docs/a.md": "# A\n\nWords.\n"}
     assert addresses(tmp_path, files) == {"docs/a.md": "/a/"}
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ('# A\n\n!!! note "Bees"\n    They fly.\n', "mkdocs"),
-        ("# A\n\n??? tip\n    They fly.\n", "mkdocs"),
-        ("# A\n\n- One.\n\n    !!! warning\n        They sting.\n\n{% include x.html %}\n", "mkdocs"),
-        ("# A\n\nSo loud!!! note that.\n\n!!! Really?\n", "plain"),
-        ("# A\n\n```\n!!! note\n    Hm.\n```\n", "plain"),
-    ],
-)
-def test_a_note_of_python_markdown_is_a_sign_of_mkdocs(text: str, name: str, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(text)
-    assert generator_of(tmp_path, [tmp_path / "a.md"]).name == name
 
 
 INCLUDED = {

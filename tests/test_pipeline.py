@@ -73,7 +73,7 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
                 "reason": "no generator's configuration was found",
                 "passed_over": {},
                 "refused": {},
-                "above": "",
+                "advice": "",
             }
         ],
         "without_text": [],

@@ -84,17 +84,6 @@ def test_terms_with_a_sentence_each_are_a_list(tmp_path: Path) -> None:
     assert "- **One**: A gear.\n- **Two**: A shaft." in text_of("T\n=\n\nOne\n  A gear.\nTwo\n  A shaft.\n", tmp_path)
 
 
-def test_what_the_configuration_of_sphinx_defines_for_all_pages_is_known(tmp_path: Path) -> None:
-    added = ".. |Gear| replace:: The *gear*\n.. |Shaft| replace:: no shaft\n.. _makers: https://makers.example\n"
-    files = {
-        "conf.py": f"project = 'x'\nrst_prolog = 'Not this.'\nrst_epilog = {added!r}\n",
-        "a.rst": "T\n=\n\n|Gear| and |Shaft| of makers_.\n\n.. |Shaft| replace:: the shaft\n",
-    }
-    assert pages(tmp_path, files)["a.rst"].text.endswith(
-        "The *gear* and the shaft of [makers](https://makers.example)."
-    )
-
-
 def test_a_table_that_is_set_in_is_no_quotation(tmp_path: Path) -> None:
     table = "T\n=\n\nThey are:\n\n  == ======\n  a  b\n  == ======\n  1  A gear.\n  == ======\n\n  In short.\n"
     assert "They are:\n\n| a | b |\n| --- | --- |\n| 1 | A gear. |\n\nIn short." in text_of(table, tmp_path)

@@ -55,25 +55,18 @@ def test_a_hard_link_is_reported(source: Path, tmp_path: Path) -> None:
     assert reasons(result) == {"b.md": source_files._HARD_LINK}
 
 
-def test_a_hard_link_is_not_included(source: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("the secret")
-    (source / "b.txt").hardlink_to(tmp_path / "secret")
-    (source / "SUMMARY.md").write_text("# Summary\n\n- [Page](a.md)")
-    (source / "a.md").write_text("# Page\n\n{{#include b.txt}}\n\nSome words.")
-    (document,) = load_source(source).documents
-    assert "secret" not in document.text
-
-
 # A file that makes the generator known, a page, and the file that it includes, whose text must not be in the page.
 INCLUDING = {
     "mkdocs": ("mkdocs.yml", "docs_dir: .", "a.md", '--8<-- "b.txt"\n\nSome words.'),
     "mkdocs code": ("mkdocs.yml", "docs_dir: .", "a.md", "{* b.txt *}\n\nSome words."),
-    "hugo": ("_index.md", PAGE, "a.md", '{{< include file="b.txt" >}}\n\nSome words.'),
-    "jekyll": ("_config.yml", "title: A", "a.md", "---\n---\n{% include_relative b.txt %}\n\nSome words."),
-    "sphinx": ("conf.py", "project = 'A'", "a.rst", ".. include:: b.txt\n\nSome words."),
-    "sphinx code": ("conf.py", "project = 'A'", "a.rst", ".. literalinclude:: b.txt\n\nSome words."),
-    "myst": ("conf.py", "project = 'A'", "a.md", "```{include} b.txt\n```\n\nSome words."),
-    "docusaurus": ("sidebars.js", "", "a.md", "import B from './_b.md';\n\n<B/>\n\nSome words."),
+    "hugo": ("hugo.toml", "contentDir = '.'", "a.md", '{{< include file="b.txt" >}}\n\nSome words.'),
+    "docusaurus": (
+        "docusaurus.config.js",
+        "module.exports = {presets: [['classic', {docs: {path: '.'}}]]}",
+        "a.md",
+        "import B from './_b.md';\n\n<B/>\n\nSome words.",
+    ),
+    "plain md": ("c.md", PAGE, "a.md", '{% include "b.txt" %}\n\n{{#include b.txt}}\n\nSome words.'),
     "plain": ("c.md", PAGE, "a.rst", ".. include:: b.txt\n\nSome words."),
 }
 
@@ -112,7 +105,9 @@ def test_a_file_from_outside_that_a_page_includes_is_told(
     (document,) = [one for one in result.documents if one.path == page]
     assert "Some words." in document.text
     assert "secret" not in document.text
-    assert result.refused == {page: {"../_b.md" if "_b" in text else "../b.txt": "outside the source"}}
+    assert result.refused == {
+        page: {"../_b.md" if "_b" in text else "../b.txt": "outside the source and its repository"}
+    }
 
 
 def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(source: Path, tmp_path: Path) -> None:
@@ -165,9 +160,8 @@ def test_a_folder_that_cannot_be_listed_is_reported(source: Path, monkeypatch: p
 
 @pytest.mark.parametrize("field", ["title", "slug", "id"])
 def test_an_escape_that_is_no_character_is_replaced(source: Path, field: str) -> None:
-    (source / "sidebars.js").write_text("")
     (source / "a.md").write_text(f'---\n{field}: "a \\ud800 b"\n---\n\nSome words.')
-    (document,) = load_source(source, base_url="https://example.org").documents
+    (document,) = load_source(source, base_url="https://example.org", generator="docusaurus").documents
     f"{document.title} {document.url}".encode()
     assert field != "title" or document.title == "a \ufffd b"
 
@@ -183,8 +177,7 @@ def test_an_escape_that_is_no_character_is_replaced(source: Path, field: str) ->
 )
 def test_escapes_of_every_kind_of_front_matter_are_replaced(source: Path, head: str) -> None:
     """A NUL character could pretend to be masked code."""
-    (source / "_config.yml").write_text("title: A")
-    (source / "a.md").write_text(head + "\nSome `code` and {{ page.x }} words.")
+    (source / "a.md").write_text(head + "\nSome `code` and words.")
     (document,) = load_source(source).documents
     assert document.title == "a \ufffd b"
     assert "\0" not in document.text
@@ -206,7 +199,7 @@ def test_an_escape_in_the_label_of_a_folder_is_replaced(source: Path) -> None:
     (source / "part").mkdir()
     (source / "part" / "_category_.json").write_text('{"label": "a\\ud800"}')
     (source / "part" / "b.md").write_text(PAGE)
-    result = load_source(source)
+    result = load_source(source, generator="docusaurus")
     assert [document.breadcrumb for document in result.documents] == [(), ("a\ufffd",)]
 
 

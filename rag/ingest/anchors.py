@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 # Unicode categories that a slug keeps: letters, digits, marks and connectors such as `_`.
 _SLUG: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "Mn", "Mc", "Me", "Pc"})
-_PYTHON_MARKDOWN_NUMBER: Final = re.compile(r"(.*)_([0-9]+)")
 
 
 class HeadingText(NamedTuple):
     """A heading as its anchor is made from it: its level (1 to 6), its text as it is written, and the id that it sets.
 
-    In `typeset`, two or three hyphens outside code are one dash. `nested` marks a heading in a list or a quote.
+    In `typeset`, two or three hyphens outside code are one dash.
     """
 
     level: int
     text: str
     custom: str | None = None
     typeset: str = ""
-    nested: bool = False
 
 
 AnchorRule = Callable[[Sequence[HeadingText]], list[str]]
@@ -42,15 +39,20 @@ def github_anchors(headings: Sequence[HeadingText]) -> list[str]:
     return [_numbered(slugify(h.text), seen) if h.custom is None else h.custom for h in headings]
 
 
+def typeset_anchors(headings: Sequence[HeadingText]) -> list[str]:
+    """GitHub's rule after a typographer, as in mdBook and Hugo."""
+    return github_anchors([h._replace(text=h.typeset) for h in headings])
+
+
 def docusaurus_anchors(headings: Sequence[HeadingText]) -> list[str]:
     """github-slugger's rule for all headings but those of level 1, which have no anchor on the site."""
     return ["" if h.level == 1 else a for h, a in zip(headings, github_anchors(headings), strict=True)]
 
 
-def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], str]) -> list[str]:
+def python_markdown_anchors(headings: Sequence[HeadingText], slug: Callable[[str], str]) -> list[str]:
     """Python-Markdown's numbering, by a rule of slugs: `_1`, `_2` are added to ids that are taken.
 
-    >>> unique_by_underscore([HeadingText(2, "Über uns"), HeadingText(2, "Uber uns")], python_markdown_slug)
+    >>> python_markdown_anchors([HeadingText(2, "Über uns"), HeadingText(2, "Uber uns")], ascii_slug)
     ['uber-uns', 'uber-uns_1']
     """
     taken = {h.custom for h in headings if h.custom}
@@ -59,22 +61,21 @@ def unique_by_underscore(headings: Sequence[HeadingText], slug: Callable[[str], 
     for heading in headings:
         anchor = slug(" ".join(heading.text.split())) if heading.custom is None else heading.custom
         if heading.custom is None and (not anchor or anchor in taken):
-            found = _PYTHON_MARKDOWN_NUMBER.fullmatch(anchor)
+            found = re.fullmatch(r"(.*)_([0-9]+)", anchor)
             base, number = (found[1], int(found[2])) if found else (anchor, 0)
-            follows = number <= used.get(base, 0)
             number = max(number, used.get(base, 0))
             while (anchor := f"{base}_{number + 1}") in taken:
                 number += 1
-            if follows:
-                used[base] = number + 1
+            used[base] = number + 1
         taken.add(anchor)
         anchors.append(anchor)
     return anchors
 
 
-def python_markdown_slug(text: str, separator: str = "-") -> str:
-    """The default of `toc.slugify`."""
-    plain = re.sub(r"[^\w\s-]", "", _ascii(text)).strip().lower()
+def ascii_slug(text: str, separator: str = "-") -> str:
+    """The default of `toc.slugify` in Python-Markdown."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    plain = re.sub(r"[^\w\s-]", "", plain).strip().lower()
     return re.sub(rf"[{re.escape(separator)}\s]+", lambda _: separator, plain)
 
 
@@ -84,78 +85,13 @@ def unicode_slug(text: str, separator: str = "-") -> str:
     return plain.replace(" ", separator)
 
 
-def typeset_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """GitHub's rule after a typographer, as in mdBook and Hugo."""
-    return github_anchors([h._replace(text=h.typeset) for h in headings])
-
-
-def goldmark_anchors(headings: Sequence[HeadingText], *, kind: str, typographer: bool) -> list[str]:
-    """Hugo's rules: `kind` is `github`, `github-ascii` or `blackfriday`, its option `autoHeadingIDType`.
-
-    >>> goldmark_anchors([HeadingText(2, "V1.0 - Été", None, "V1.0 - Été")], kind="blackfriday", typographer=True)
-    ['v1-0-été']
-    >>> goldmark_anchors([HeadingText(2, "V1.0 - Été", None, "V1.0 - Été")], kind="github-ascii", typographer=True)
-    ['v10---ete']
-    """
-    slug = _GOLDMARK_SLUGS.get(kind, slugify)
-    texts = [h.typeset if typographer else h.text for h in headings]
-    return github_anchors([h._replace(text=slug(text)) for h, text in zip(headings, texts, strict=True)])
-
-
-def _blackfriday_slug(heading: str) -> str:
-    """Letters and digits in lower case, and a hyphen for all that stands between them."""
-    words = "".join(c if unicodedata.category(c)[0] in "LN" else " " for c in heading.lower())
-    return "-".join(words.split())
-
-
-def kramdown_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """kramdown's rule for GitHub's Markdown: a repeated slug is numbered, whether the number is taken or not."""
-    counts: Counter[str] = Counter()
-    anchors = []
-    for heading in headings:
-        if heading.custom is not None:
-            anchors.append(heading.custom)
-            continue
-        slug = slugify(heading.typeset.strip())
-        anchors.append(f"{slug}-{counts[slug]}" if counts[slug] else slug)
-        counts[slug] += 1
-    return anchors
-
-
 def notebook_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """The rule of nbconvert and nbsphinx: the heading as it is, with hyphens for its spaces.
+    """The rule of nbconvert: the heading as it is, with hyphens for its spaces.
 
     >>> notebook_anchors([HeadingText(2, "Load the Data")])
     ['Load-the-Data']
     """
     return ["-".join(h.text.split()) if h.custom is None else h.custom for h in headings]
-
-
-def docutils_anchors(headings: Sequence[HeadingText]) -> list[str]:
-    """docutils' rule: an id that is taken or empty is replaced by `id1`, `id2`; a nested heading is no section."""
-    taken: set[str] = set()
-    anchors = []
-    number = 0
-    for heading in headings:
-        if heading.nested:
-            anchors.append("")
-            continue
-        anchor = docutils_id(heading.text) if heading.custom is None else heading.custom
-        while heading.custom is None and (not anchor or anchor in taken):
-            number += 1
-            anchor = f"id{number}"
-        taken.add(anchor)
-        anchors.append(anchor)
-    return anchors
-
-
-def docutils_id(name: str) -> str:
-    """The id of a name: ASCII letters and digits in lower case, joined by hyphens, beginning with a letter."""
-    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", _ascii(name.lower())))
-
-
-def _ascii(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
 def slugify(heading: str) -> str:
@@ -172,9 +108,3 @@ def _numbered(slug: str, seen: dict[str, int]) -> str:
         anchor = f"{slug}-{seen[slug]}"
     seen[anchor] = 0
     return anchor
-
-
-_GOLDMARK_SLUGS: Final[dict[str, Callable[[str], str]]] = {
-    "blackfriday": _blackfriday_slug,
-    "github-ascii": lambda heading: slugify(_ascii(heading)),
-}

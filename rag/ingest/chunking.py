@@ -98,6 +98,7 @@ def _chunk(
         document_sha256=document.sha256,
         chapter=section.path[0] if page and section.path else _chapter(document),
         page_number=page,
+        kind=document.kind,
     )
 
 

@@ -1,9 +1,11 @@
-"""Fenced blocks of code: where they are in the lines of a page, what opens them, and how one is written."""
+"""Code in a page: fenced blocks and code spans, where they are, and how a fenced block is written."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +13,7 @@ from typing import Final
 FENCE: Final = re.compile(
     r"(?P<prefix>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,})(?P<info>.*)"
 )
+_BACKTICKS_OR_BLANK_LINE: Final = re.compile(r"`+|\n[ \t>]*(?=\n)")
 _LANGUAGE: Final = re.compile(r"[\w+#.-]+")
 _LANGUAGES: Final = {
     "py": "python", "yml": "yaml", "sh": "bash", "rb": "ruby", "js": "javascript", "txt": "", "htm": "html",
@@ -72,6 +75,42 @@ def without_empty_fences(text: str) -> str:
     empty = [block for block in fences(lines) if not any(lines[n].strip() for n in block.inside)]
     gone = {n for block in empty for n in range(block.begin, block.end)}
     return "\n".join(line for n, line in enumerate(lines) if n not in gone)
+
+
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Where the code spans of a text are, in linear time: a run of backticks up to the next one of the same length.
+
+    A span ends with its paragraph, and a backslash before a backtick makes it text.
+
+    >>> [text[slice(*span)] for text in ["a `b` ``c ` d`` `e"] for span in code_spans(text)]
+    ['`b`', '``c ` d``']
+    """
+    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
+
+    def pair() -> None:
+        places: dict[int, list[int]] = defaultdict(list)
+        for n, (begin, end) in enumerate(runs):
+            places[end - begin].append(n)
+        at = 0
+        while at < len(runs):
+            begin, end = runs[at]
+            begin += text[begin - 1 : begin] == "\\"
+            same = places.get(end - begin, [])
+            later = bisect_right(same, at)
+            if begin < end and later < len(same):
+                found.append((begin, runs[same[later]][1]))
+                at = same[later]
+            at += 1
+        runs.clear()
+
+    for mark in _BACKTICKS_OR_BLANK_LINE.finditer(text):
+        if mark[0][0] == "`":
+            runs.append(mark.span())
+        else:
+            pair()
+    pair()
+    return found
 
 
 def close_fences(text: str) -> str:

@@ -32,6 +32,7 @@ _DEFINITION: Final = re.compile(  # it may stand in a list or a quote; code has 
     rf"(?P<target><[^<>\n]{{0,2000}}>|[^\s<][^\s]{{0,2000}}|){_TITLE}[ \t]*+$\n?",
     re.MULTILINE,
 )
+_DATA: Final = re.compile(r"\(\s{0,3}<?data:[^\s()<>]*>?")  # a picture in the page, of any length
 _INLINE: Final = re.compile(
     rf"(?<=\])\((?P<space>[ \t\n]{{0,3}})(?P<target>{_TARGET})(?P<title>{_TITLE})[ \t\n]{{0,3}}\)"
 )
@@ -57,7 +58,8 @@ def rewrite_links(draft: PageDraft, resolve: Resolve, unknown: Unknown = lambda 
     """
     if "[" not in draft.text:
         return
-    text = _footnotes(draft.text) if "[^" in draft.text else draft.text
+    text = _DATA.sub("(data:", draft.text)
+    text = _footnotes(text) if "[^" in text else text
     text = _IMAGE.sub(_described, text)
     text = _references(draft, text, unknown)
     text = _INLINE.sub(lambda link: f"({_escaped(resolve(link['target'].strip('<>')))})", text)

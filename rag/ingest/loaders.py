@@ -13,20 +13,19 @@ from pydantic import SkipValidation
 
 from rag.book import Document
 from rag.errors import SourceFailedError, UsageError
-from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.generators.known_generators import generator_of
-from rag.ingest.generators.plain import CrawledSite
 from rag.ingest.links import checked_base_url
 from rag.ingest.page import Page, plain_inline
 from rag.ingest.patterns import EVERYTHING, Selection
 from rag.ingest.report import SourceSummary
+from rag.ingest.sites.detection import site_of
+from rag.ingest.sites.site_rules import CrawledSite, PageFile, Site
 from rag.ingest.source_files import CONVERT, KINDS, Failure, SourceFiles, read_file
 from rag.ingest.sources.opened_source import opened_source
-from rag.ingest.titles import bounded, names_no_page
+from rag.ingest.titles import bounded, names_no_page, page_kind
 from rag.system.stopping import stop_if_cancelled
 
 # Part of every page's hash. Raise it when cleaning or chunking changes, so that every page is ingested again.
-VERSION: Final = 10
+VERSION: Final = 11
 
 
 class LoadResult(SourceSummary):
@@ -66,11 +65,11 @@ def load_source(
     base_url = checked_base_url(base_url) if base_url is not None else None
     with opened_source(source, skip=skip, selection=selection, watch=watch) as found:
         site = CrawledSite(found.root, found.addresses) if found.addresses else None
-        rules = site or generator_of(found.root, found.files, generator)
+        rules = site or site_of(found.root, generator)
         return _loaded(found, rules, base_url, own=own)
 
 
-def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: bool) -> LoadResult:
+def _loaded(found: SourceFiles, rules: Site, base_url: str | None, *, own: bool) -> LoadResult:
     failures = list(found.unlisted)
     others = Counter(found.others)
     pages = _read_pages(found, rules, failures, others, own=own)
@@ -102,22 +101,22 @@ def _loaded(found: SourceFiles, rules: Generator, base_url: str | None, *, own: 
         failures=tuple(failures),
         generator=rules.name,
         reason=rules.reason,
-        passed_over=others - _included(found, rules),
+        passed_over=others - rules.included,
         title=rules.site_title(),
         refused=rules.refused,
-        above=rules.above,
+        advice=rules.advice,
     )
 
 
 def _read_pages(
-    found: SourceFiles, rules: Generator, failures: list[Failure], others: Counter[str], *, own: bool
+    found: SourceFiles, rules: Site, failures: list[Failure], others: Counter[str], *, own: bool
 ) -> list[tuple[PageFile, bytes]]:
     """The published pages with the hashes of their files. Fills `failures`, and counts the files that are no pages."""
     pages: list[tuple[PageFile, bytes]] = []
     for file in found.files:
         stop_if_cancelled()
         suffix = file.suffix.lower()
-        if not (rules.reads(suffix) and rules.is_page(file)):
+        if not rules.reads(file):
             others[suffix] += 1
             continue
         path = file.relative_to(found.root).as_posix()
@@ -142,14 +141,7 @@ def _read_pages(
     return listed
 
 
-def _included(found: SourceFiles, rules: Generator) -> Counter[str]:
-    """The files of the source that are no pages of their own and that its pages include, counted by their endings."""
-    pages = {page.file for page in rules.pages.values()}
-    inside = (file for file in rules.included - pages if file.is_relative_to(found.root))
-    return Counter(file.suffix.lower() for file in inside)
-
-
-def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest: bytes) -> Document:
+def _document(found: SourceFiles, rules: Site, page: PageFile, file_digest: bytes) -> Document:
     parsed = rules.convert(page)
     title = plain_inline(rules.title(page))
     if not title or names_no_page(title):
@@ -160,7 +152,7 @@ def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest:
     # The other chapters of a book that is one file do not make this one a changed page.
     read = page.body.encode() if page.part else file_digest
     chapter = (*page.above[1:], title)[0] if page.part else None
-    record = json.dumps([VERSION, url, title, breadcrumb, parsed.text, page.page_lines])
+    record = json.dumps([VERSION, url, title, breadcrumb, parsed.text, page.page_lines])  # `kind` is made of these
     return Page(
         found.name,
         page.path,
@@ -171,5 +163,6 @@ def _document(found: SourceFiles, rules: Generator, page: PageFile, file_digest:
         breadcrumb,
         chapter,
         page.page_lines,
+        page_kind(page.path, title, parsed.text),
         parsed=parsed,
     )

@@ -113,13 +113,12 @@ def _heading(node: SyntaxTreeNode, references: dict[str, Any]) -> tuple[str, Hea
         _spaced(_plain(tokens, typeset=True)),
     )
     level, mark = int(node.tag[1]), _CUSTOM_ID.search(text)
-    nested = node.parent is not None and node.parent.type != "root"
     if mark is None:
-        return text, HeadingText(level, as_written, None, typeset, nested)
+        return text, HeadingText(level, as_written, None, typeset)
     shown, custom = text[: mark.start()], mark[1].strip()
     if custom.startswith("~"):
-        return shown, HeadingText(level, custom[1:], None, custom[1:], nested)
-    return shown, HeadingText(level, shown, custom, shown, nested)
+        return shown, HeadingText(level, custom[1:], None, custom[1:])
+    return shown, HeadingText(level, shown, custom, shown)
 
 
 def plain_inline(source: str) -> str:

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 from rag.ingest.anchors import AnchorRule
-from rag.ingest.fences import FENCE, close_fences, fenced, fenced_lines, fences
-from rag.ingest.literal_signs import plainer
-from rag.ingest.page import MarkdownText
+from rag.ingest.fences import FENCE, close_fences, code_spans, fenced, fenced_lines, fences
+from rag.ingest.page import MarkdownText, plain_inline
 from rag.ingest.spans import Span
-from rag.ingest.tags import Tag, strip_tags, with_powers
+from rag.ingest.tags import HTML, Tag, strip_tags, with_powers
 from rag.ingest.text_form import with_characters
-from rag.text.sentences import code_spans
 
 _NOTE: Final = re.compile(r"\[\^[^\[\]\s]{1,100}\]:")
 _MASK: Final = re.compile("\0(\\d+)\0")
@@ -28,10 +26,13 @@ _HTML_HEADING: Final = Span(r"^[ \t]*+<(h[1-6])((?:\s[^<>]*+)?)>", r"</{}>")
 _INVISIBLE: Final = Span(r"<(script|style)\b[^<>]*+>", r"(?i:</{}>)")
 _PRE: Final = Span(r"<pre\b[^<>]*+>", r"(?i:</pre>)")
 _CODE: Final = re.compile(r"<code(?:\s[^<>]{0,500})?>(?P<code>[^<>`\0\n]{1,500})</code>", re.IGNORECASE)
-_LANGUAGE: Final = re.compile(r"(?:\{[ ]*\.?)?(?P<name>[^\s,{}=]*)(?=[\s,{}]|$)")
+_HEADING: Final = re.compile(r"^#{1,6}[ \t][^\n]*$", re.MULTILINE)
+_TAG: Final = re.compile(r"</?(?P<name>[A-Za-z][\w.-]*)(?:[\s/][^<>\n]{0,500})?>")
+_INFO: Final = re.compile(r"(?:\{[ ]*\.?)?(?P<name>[^\s,{}=]*)(?=[\s,{}]|$)")
 _CODE_TITLE: Final = re.compile(r"\btitle=(?:\"[^\"]*\"|'[^']*')")
 _TABLE_RULE: Final = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+")
 _TITLE: Final = re.compile(r"# .*\n+")
+_ESCAPED: Final = re.compile(r"(?<=\w)\\_(?=\w)")  # in snake\_case; CommonMark does not need the backslash
 
 
 class PageDraft:
@@ -78,7 +79,7 @@ class PageDraft:
             lines[begin:end] = [self.keep("\n".join(lines[begin:end]))]
         whole, at = "\n".join(lines), 0
         pieces: list[str] = []
-        for begin, end in code_spans(whole, in_page=True):
+        for begin, end in code_spans(whole):
             pieces += [whole[at:begin], self.keep(whole[begin:end])]
             at = end
         return "".join(pieces) + whole[at:]
@@ -103,14 +104,23 @@ def strip_html(draft: PageDraft, *, mdx: bool = False, inline: Callable[[Tag], s
     text = _HTML_COMMENT.sub("", _INVISIBLE.replaced(lambda *_: "", with_powers(draft.text)))
     text = _PRE.replaced(lambda _, inner: _preformatted(inner, draft), text)
     text = _CODE.sub(lambda code: _code_span(code, draft, mdx=mdx), text)
-    text = _HTML_HEADING.replaced(_heading, text)
+    text = _HTML_HEADING.replaced(_html_heading, text)
+    text = _HEADING.sub(lambda heading: _with_slug_text(heading[0], draft, mdx=mdx), text)
     draft.text = strip_tags(text, mdx=mdx, inline=inline)
+
+
+def _with_slug_text(heading: str, draft: PageDraft, *, mdx: bool) -> str:
+    """A heading with tags gets the text of its anchor, which has no spaces in their place."""
+    bare = _TAG.sub(lambda tag: "" if mdx or tag["name"].lower() in HTML else tag[0], heading)
+    if bare == heading or "{#" in heading:
+        return heading
+    return f"{heading} {{#~{re.sub(r'[{}]', '', plain_inline(draft.restored(bare.lstrip('#'))))}}}"
 
 
 def finish(draft: PageDraft, description: str = "") -> MarkdownText:
     """The page as plain Markdown, below its description unless it begins with that."""
     draft.rewrite_code(_without_options)
-    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(plainer(with_characters(draft.text))), flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]+$", "", _squeeze_tables(_plainer(draft.text)), flags=re.MULTILINE)
     plain = draft.restored(re.sub(r"\n{3,}", "\n\n", text)).strip("\n")
     if description and _words(description) not in _words(plain[: 2 * len(description) + 500]):
         title, rest = (plain[: match.end()], plain[match.end() :]) if (match := _TITLE.match(plain)) else ("", plain)
@@ -118,12 +128,18 @@ def finish(draft: PageDraft, description: str = "") -> MarkdownText:
     return draft.source if plain == draft.source.text else MarkdownText(plain, draft.source.rule)
 
 
+def _plainer(text: str) -> str:
+    """The text with the characters that its references name, and snake_case without backslashes."""
+    is_formula = "$" in text or "\\[" in text or "\\(" in text  # where a backslash means something
+    return with_characters(text if is_formula else _ESCAPED.sub("_", text))
+
+
 def _without_options(code: str) -> str:
     """A fenced block that opens with its language and its title; a reader does not see `hl_lines="3"` and `{1,4}`."""
     opening = FENCE.match(code)
     if opening is None or "`" in opening["info"]:
         return code
-    language = _LANGUAGE.match(opening["info"].strip())
+    language = _INFO.match(opening["info"].strip())
     title = _CODE_TITLE.search(opening["info"])
     shown = " ".join(filter(None, (language["name"] if language else "", title[0] if title else "")))
     return opening["prefix"] + opening["mark"] + shown + code[opening.end() :]
@@ -146,7 +162,7 @@ def _preformatted(inner: str, draft: PageDraft) -> str:
     return f"\n\n{draft.keep(fenced(code))}\n\n"
 
 
-def _heading(opening: re.Match[str], inner: str) -> str:
+def _html_heading(opening: re.Match[str], inner: str) -> str:
     """An HTML heading as a Markdown heading. `{#}` marks a heading without an anchor on the site."""
     anchor = re.search(r"\bid=[\"']([^\"']+)", opening[2])
     return f"\n{'#' * int(opening[1][1])} {' '.join(inner.split())} {{#{anchor[1] if anchor else ''}}}\n"

@@ -58,8 +58,8 @@ class IngestFailure(Record):
 class SourceSummary(Record):
     """Whose rules a source was read by, and why. `passed_over` counts files that are no pages, by their endings.
 
-    `refused` says by page and by name why files that it includes are not read; `above` is a folder above the source
-    that holds some of them.
+    `refused` says by page and by name why files that it includes are not read; `advice` what would be better to read
+    than this source.
     """
 
     source: str
@@ -67,7 +67,7 @@ class SourceSummary(Record):
     reason: str
     passed_over: dict[str, int] = Field(default_factory=dict)
     refused: dict[str, dict[str, str]] = Field(default_factory=dict)
-    above: str = ""
+    advice: str = ""
 
 
 class IngestReport(Record):

@@ -24,6 +24,13 @@ _GENERAL: Final = frozenset(
 # Names of folders that hold the pages of a book and say nothing about it.
 _FOLDERS: Final = frozenset({"docs", "doc", "src", "source", "content", "pages", "book", "documentation", "website"})
 LONGEST: Final = 120  # characters
+LEAST_LINKS: Final = 5  # of a page that is nothing but links
+_RELEASES: Final = re.compile(
+    r"change[-_ ]?logs?|release[-_ ]?notes?|whats?[-_ ]?new|what.s new(?: in .*)?|release notes for .*|version history",
+    re.IGNORECASE,
+)
+_RELEASE_FILES: Final = frozenset({"CHANGES", "HISTORY", "NEWS", "RELEASES"})
+_LINK: Final = re.compile(r"\[[^\[\]]{0,300}\]\([^()\s]{0,2000}\)")
 
 
 def same_title(one: str, other: str) -> bool:
@@ -66,6 +73,21 @@ def without_number(name: str) -> str:
     """
     number = None if _VERSION_OR_DATE.match(name) else _NUMBER.match(name)
     return name[number.end() :] if number else name
+
+
+def page_kind(path: str, title: str, text: str) -> str:
+    """ "release notes" or "links" for a page that is little else, by its name and its text; empty for any other.
+
+    >>> page_kind("HISTORY.md", "History", "1.0: ..."), page_kind("a.md", "History of pumps", "Pumps are old.")
+    ('release notes', '')
+    """
+    page = PurePosixPath(path)
+    named = [page.stem, title, *page.parent.parts]
+    if any(map(_RELEASES.fullmatch, named)) or page.stem in _RELEASE_FILES:
+        return "release notes"
+    body = re.sub(r"^#+ .*$", "", text, flags=re.MULTILINE)
+    links, rest = len(_LINK.findall(body)), len(re.findall(r"\w+", _LINK.sub("", body)))
+    return "links" if links >= LEAST_LINKS and rest < links else ""
 
 
 def title_letters(title: str) -> str:

@@ -221,14 +221,13 @@ def test_pages_and_headings_have_the_addresses_of_the_built_site(shelf: Shelf, g
 PLAIN: Final = [("sphinx", {"", "headings", "deep/page"}), ("jekyll", {"headings", "guide/Plain_Page"})]
 
 
-@pytest.mark.xfail(strict=True, reason="ingestion issue: sources of Sphinx and Jekyll are read as plain pages")
 @pytest.mark.parametrize(("generator", "paths"), PLAIN)
 def test_sources_of_other_generators_are_plain_pages_and_named(shelf: Shelf, generator: str, paths: set[str]) -> None:
     done = shelf("ingest", _site(shelf, generator), "--base-url", SITE, "--collection", generator)
     assert done.code == 0
     assert re.search(r"(?i)built|site's address", done.err + done.out)
     urls = shelf.pages("river", "--collection", generator)
-    assert paths <= {url.removeprefix(f"{SITE}/").rstrip("/") for url in urls}
+    assert paths <= {url.removeprefix(SITE).strip("/") for url in urls}
 
 
 DOCS: Final = "{docs: {path: 'docs', routeBasePath: '/'}}"
@@ -271,10 +270,7 @@ def real(shelf: Shelf) -> Shelf:
     return shelf
 
 
-SPHINX: Final = pytest.mark.xfail(strict=True, reason="ingestion issue: sources of Sphinx are read as plain pages")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[SPHINX] * (name == "requests")) for name in REAL])
+@pytest.mark.parametrize("name", REAL)
 def test_citations_of_a_real_book_open_the_sections_of_its_site(real: Shelf, name: str) -> None:
     _, page, path, title, anchor, breadcrumb = REAL[name]
     cited = real.cited("the", "--collection", name)

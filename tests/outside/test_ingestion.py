@@ -346,7 +346,6 @@ GUESSED: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="ingestion issue: a generator is found by its configuration or not at all")
 @pytest.mark.parametrize("sign", GUESSED)
 def test_no_generator_is_guessed_and_its_syntax_is_cleaned_all_the_same(shelf: Shelf, sign: str) -> None:
     files, paths = GUESSED[sign]
@@ -356,7 +355,6 @@ def test_no_generator_is_guessed_and_its_syntax_is_cleaned_all_the_same(shelf: S
     assert not [one["text"] for one in found if re.search(r"\{%|!!!", one["text"])]
 
 
-@pytest.mark.xfail(strict=True, reason="ingestion issue: files of the repository are included, PDFs of a site are read")
 def test_includes_of_the_repository_and_pdfs_of_a_site_are_read(shelf: Shelf) -> None:
     config = "site_name: B\nmarkdown_extensions: [pymdownx.snippets]\n"
     page = '# A\n\nA heron.\n\n```py\n--8<-- "../x.py"\n```\n'

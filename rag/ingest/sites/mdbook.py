@@ -13,25 +13,19 @@ from urllib.parse import unquote
 from markdown_it.tree import SyntaxTreeNode
 
 from rag.ingest.anchors import HeadingText, github_anchors, typeset_anchors
-from rag.ingest.dialects import titled, with_own_ids
-from rag.ingest.fences import fenced_lines, fences, without_empty_fences
-from rag.ingest.generators.config_files import as_text
-from rag.ingest.generators.generator import Generator, PageFile
-from rag.ingest.includes import Includes, line_span, section
+from rag.ingest.dialects import unfolded
+from rag.ingest.fences import fences
+from rag.ingest.formats.known_formats import MARKUP
+from rag.ingest.includes import Includes, with_braces
 from rag.ingest.page import markdown_parser
 from rag.ingest.page_draft import PageDraft
+from rag.ingest.sites.config_files import as_text
+from rag.ingest.sites.site_rules import PageFile, Site
 from rag.ingest.source_files import is_file, read_inside, resolved
 
 _SUMMARY: Final = "SUMMARY.md"
-_INCLUDE: Final = re.compile(
-    r"(?<!\\)\{\{#(?P<kind>include|rustdoc_include|playground|playpen|title)\s++(?P<target>[^{}\s]++)[^{}]*+\}\}"
-)
-_ANCHOR: Final = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
-_RULE: Final = re.compile(r"^r\[(?P<id>[\w.-]{1,200})\][ \t]*+$\n?", re.MULTILINE)
-_ITEM: Final = re.compile(r"[\w:@]+(?:#[\w.]+)?")  # an item of Rust's libraries, such as `std::ops::Fn` or `mod@test`
 _UNFILLED: Final = re.compile(r"^[ \t]*\{\{[\w-]{1,100}\}\}[ \t]*$\n?", re.MULTILINE)
 _HIDELINES: Final = re.compile(r"\bhidelines=(?P<mark>[^\s,`]+)")
-_ADMONISH: Final = re.compile(r"[ \t]*admonish\b[ \t]*(?P<kind>[A-Za-z][\w-]*+(?!=))?[^\"]*(?:\"(?P<title>[^\"]*)\")?")
 _HIDDEN: Final = re.compile(r"(?P<indent>\s*)#(?P<mark>[ #]|$)(?P<rest>.*)")
 
 
@@ -42,18 +36,12 @@ class _Entry(NamedTuple):
     above: tuple[str, ...]
 
 
-class MdBook(Generator):
+class MdBook(Site):
     """One `.html` file for each chapter of the table of contents."""
 
     name = "mdbook"
-    tells_missing = True
     configurations = ("book.toml",)
-    title_options = (("book", "title"),)
-    description_option = ("book", "description")
-
-    @classmethod
-    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
-        return next((at for at in (source / _SUMMARY, source / "src" / _SUMMARY) if read_inside(source, at)), None)
+    kinds = MARKUP
 
     @cached_property
     def content(self) -> Path:
@@ -61,16 +49,6 @@ class MdBook(Generator):
         if self.config is None or (has_summary and self.source.is_relative_to(self.config.parent)):
             return self.source if has_summary else self.source / "src"
         return resolved(self.config.parent / (as_text(self.option("book", "src")) or "src"))
-
-    @cached_property
-    def _has_rules(self) -> bool:
-        """Whether the preprocessor of the Rust Reference is on: `r[items.fn]` marks a rule, and links name items."""
-        return self.option("preprocessor", "spec") is not None
-
-    @cached_property
-    def _rules(self) -> dict[str, PageFile]:
-        """The page of each rule."""
-        return {rule["id"]: page for page in self.pages.values() for rule in _RULE.finditer(page.body)}
 
     @cached_property
     def _entries(self) -> dict[str, _Entry]:
@@ -91,31 +69,29 @@ class MdBook(Generator):
         folder, stem = posixpath.split(posixpath.splitext(self.inner(page.file))[0])
         return "/" + posixpath.join(folder, f"{'index' if stem.lower() == 'readme' else stem}.html")
 
+    def site_title(self) -> str:
+        return as_text(self.option("book", "title"))
+
+    def site_description(self) -> str:
+        return as_text(self.option("book", "description"))
+
     def usual_title(self, page: PageFile) -> str:
-        return self._entries[self.inner(page.file)].title or super().usual_title(page)
+        entry = self._entries.get(self.inner(page.file))
+        return (entry.title if entry else "") or super().usual_title(page)
 
     def breadcrumb(self, page: PageFile) -> tuple[str, ...]:
-        return self._entries[self.inner(page.file)].above
+        entry = self._entries.get(self.inner(page.file))
+        return entry.above if entry else super().breadcrumb(page)
 
     def anchors(self, headings: Sequence[HeadingText]) -> list[str]:
         typeset = self.option("output", "html", "smart-punctuation") is not False
         return typeset_anchors(headings) if typeset else github_anchors(headings)
 
     def expanded(self, page: PageFile, includes: Includes) -> str:
-        return _unfolded(without_hidden_lines(_with_includes(page.body, page.file.parent, includes)))
+        return unfolded(without_hidden_lines(with_braces(page.body, page.file.parent, includes)))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
-        """What a program fills in when the book is built, `{{table}}`, is not in its sources."""
-        text = _UNFILLED.sub("", _RULE.sub("", draft.text) if self._has_rules else draft.text)
-        draft.text = with_own_ids(text)
-
-    def link(self, page: PageFile, destination: str) -> str:
-        is_item = self._has_rules and "." not in destination.partition("#")[0] and _ITEM.fullmatch(destination)
-        return "" if is_item else super().link(page, destination)
-
-    def unknown_reference(self, text: str, label: str) -> str | None:
-        rule = self._rules.get(label) if self._has_rules else None
-        return f"[{text}]({self.url(rule)}#r-{label})" if rule else None
+        draft.text = _UNFILLED.sub("", draft.text)  # a program fills `{{table}}` in when the book is built
 
 
 def _enter(block: SyntaxTreeNode, above: tuple[str, ...], entries: dict[str, _Entry]) -> None:
@@ -153,37 +129,6 @@ def _text(node: SyntaxTreeNode) -> Iterator[str]:
     return (one.content for one in node.walk() if one.type in ("text", "code_inline"))
 
 
-def _with_includes(text: str, folder: Path, includes: Includes) -> str:
-    """The text with the files that it names. A missing one is removed, with its fence if nothing else is inside."""
-    if "{{#" not in text:
-        return text
-    lines = text.split("\n")
-    inside = fenced_lines(lines)
-
-    def included(match: re.Match[str], number: int) -> str:
-        """A playground outside a fence gets one."""
-        name, _, part = match["target"].partition(":")
-        content = None if match["kind"] == "title" else includes.read(name, folder)
-        chosen = _part(content.split("\n"), part) if content is not None else ""
-        chosen = _with_includes(chosen, (folder / name).parent, includes.below())
-        fenced = match["kind"] not in ("playground", "playpen") or number in inside or not chosen
-        return chosen if fenced else f"```rust\n{chosen}\n```"
-
-    found: list[str] = []
-    for n, line in enumerate(lines):
-        expanded = _INCLUDE.sub(lambda match, n=n: included(match, n), line)  # type: ignore[misc]
-        if expanded == line or expanded.strip():
-            found.append(expanded.replace("\\{{#", "{{#") if expanded == line else expanded)
-    return without_empty_fences("\n".join(found))
-
-
-def _part(lines: list[str], part: str) -> str:
-    """The lines of a range or of an anchor; all for an empty `part`. Anchor comments are left out."""
-    is_span = part[:1].isdigit() or part[:1] == ":"
-    chosen = section(line_span(lines, part), _ANCHOR) if is_span else section(lines, _ANCHOR, part)
-    return "\n".join(chosen).strip("\n")
-
-
 def without_hidden_lines(text: str) -> str:
     """The text without the lines of code that mdBook hides: in Rust those that begin with `#` and a space.
 
@@ -204,17 +149,3 @@ def without_hidden_lines(text: str) -> str:
                 elif marked:
                     hidden.add(n)
     return "\n".join(line for n, line in enumerate(lines) if n not in hidden)
-
-
-def _unfolded(text: str) -> str:
-    """The text with the blocks of mdbook-admonish, such as ```` ```admonish tip ````, as titles and their texts."""
-    if "admonish" not in text:
-        return text
-    lines = text.split("\n")
-    for block in fences(lines):
-        if opening := _ADMONISH.match(block.info):
-            indent, title = block.prefix, opening["title"] or (opening["kind"] or "note").capitalize()
-            lines[block.begin] = f"{indent}{titled(title)}\n{indent.rstrip()}"
-            if block.closed:
-                lines[block.end - 1] = indent.rstrip()
-    return "\n".join(lines)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rag.ingest.data_values import unicode_text
-from rag.ingest.generators.config_files import listed, mapping
+from rag.ingest.sites.config_files import listed, mapping
 
 if TYPE_CHECKING:
     from tree_sitter import Node

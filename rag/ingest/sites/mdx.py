@@ -14,14 +14,13 @@ from rag.ingest.fences import fenced, fences, language_of
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.includes import Includes
 from rag.ingest.links import Resolve, rewrite_links
-from rag.ingest.mdx_values import declared, without_expressions
-from rag.ingest.page import MarkdownText, plain_inline
+from rag.ingest.page import MarkdownText
 from rag.ingest.page_draft import PageDraft, begin, strip_html
 from rag.ingest.spans import Span
 from rag.ingest.tags import REACH, Tag, balanced
 
 STATEMENT: Final = 100_000  # most characters between the brackets of an export
-UNCLOSED: Final = 10  # exports of a page whose end is sought so far; later ones are searched as far as an attribute
+UNCLOSED: Final = 10  # brackets of a page whose end is sought so far in vain; later ones as far as an attribute
 _IMPORT: Final = re.compile(
     r"^(?:import\s++(?:[\w$*{},\s]{1,1000}?\sfrom\s++)?(?:'[^'\"\n]++'|\"[^'\"\n]++\")[ \t]*+;?[ \t]*+\n?)++",
     re.MULTILINE,
@@ -33,11 +32,10 @@ _FILE: Final = re.compile(
 _EXPORT: Final = re.compile(
     r"^export\s+(?:default|const|let|var|function|async|class|type|interface|[{*])", re.MULTILINE
 )
-_MDX_COMMENT: Final = Span(r"\{\s*+/\*", r"\*/\s*+\}")
+_COMMENT: Final = Span(r"\{\s*+/\*", r"\*/\s*+\}")
 _ID_COMMENT: Final = re.compile(
     r"^(#{1,6}(?: .*?)??)(?<![ \t])[ \t]*+\{/\*[ \t]*+#([\w.:-]++)[ \t]*+\*/\}[ \t]*+$", re.MULTILINE
 )
-_HEADING: Final = re.compile(r"^#{1,6}[ \t]([^\n]*)$", re.MULTILINE)
 _CODE_BLOCK: Final = re.compile(
     r"^([ \t]*+)<CodeBlock\b([^<>]*+)>\s*+\{?\s*+(\0\d++\0|(?<=\{)[A-Za-z]\w*+)\s*+\}?\s*+</CodeBlock>", re.MULTILINE
 )
@@ -48,6 +46,15 @@ _MAGIC_COMMENT: Final = re.compile(
 )
 _OPENS: Final = re.compile(r"[ \t]*<([A-Z]\w*|details|div)(?:\s[^<>]*)?(?<!/)>[ \t]*")
 _CLOSES: Final = re.compile(r"[ \t]*</([A-Z]\w*|details|div)>[ \t]*")
+_IMPORTED: Final = re.compile(r"^import\s++([\w$*{},\s]{1,1000}?)\sfrom\s++['\"]", re.MULTILINE)
+_EXPORTED: Final = re.compile(r"^export\s++(?:const|let|var|function)\s++([A-Za-z_$][\w$]*+)", re.MULTILINE)
+_VALUE: Final = re.compile(
+    r"(?:\s*+:\s*+\w++)?\s*+=\s*+(?:'([^'\\\n]*+)'|\"([^\"\\\n]*+)\"|(-?[\d.]++))[ \t]*+;?[ \t]*+(?:\n|\Z)"
+)
+_STRING: Final = re.compile(r"\{\s*+(?:'([^'\n]*+)'|\"([^\"\n]*+)\"|(\0\d++\0))\s*+\}")
+_NAME: Final = re.compile(r"\{\s*+([A-Za-z_$][\w$]*+(?:\??\.[A-Za-z_$][\w$]*+)*+)\s*+\}")
+_COMMAND: Final = re.compile(r"(?:\\|[_^]|\\[A-Za-z]{1,30}(?:\{[^{}]{0,100}\}){0,3})\Z")  # of maths, before a brace
+_FUNCTION: Final = re.compile(r"[\w$)]\s*+=>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +62,14 @@ class MdxPage:
     """Where a page or a partial stands: its file, the folder of the site, the files that it may use, and its values."""
 
     file: Path
-    root: Path
+    site: Path
     includes: Includes
     props: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, target: str) -> tuple[str, Path]:
         """The name of a file that is imported, and the folder that it is looked for in; `@site` is that of the site."""
         in_site = target.startswith("@site/")
-        return (target.removeprefix("@site/"), self.root) if in_site else (target, self.file.parent)
+        return (target.removeprefix("@site/"), self.site) if in_site else (target, self.file.parent)
 
 
 def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve]) -> None:
@@ -74,10 +81,9 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
     imports = {m["name"]: (m["target"].replace("\\", ""), bool(m["raw"])) for m in _FILE.finditer(draft.text)}
     partials = {name: file for name, (file, raw) in imports.items() if not raw and file.endswith((".md", ".mdx"))}
     sources = {name: file for name, (file, raw) in imports.items() if raw}
-    values = declared(draft, page.props)
+    values = _declared(draft, page.props)
     text = _ID_COMMENT.sub(r"\1 {#\2}", _without_statements(draft.text))
-    text = _MDX_COMMENT.replaced(lambda *_: "", text)
-    text = _HEADING.sub(lambda heading: _with_slug_text(heading, draft), text)
+    text = _COMMENT.replaced(lambda *_: "", text)
     draft.text = _CODE_BLOCK.sub(lambda match: _code_block(match, draft, page, sources), text)
 
     def inline(tag: Tag) -> str | None:
@@ -89,7 +95,7 @@ def rewrite_mdx(draft: PageDraft, page: MdxPage, links: Callable[[Path], Resolve
         return None if partial is None else f"\n\n{draft.keep(partial)}\n\n"
 
     strip_html(draft, mdx=True, inline=inline)
-    draft.text = admonitions(re.sub(r"</?>", "", without_expressions(draft.text, values)))
+    draft.text = admonitions(re.sub(r"</?>", "", _without_expressions(draft.text, values)))
     rewrite_links(draft, links(page.file))
     draft.rewrite_code(without_magic_comments)
 
@@ -125,11 +131,7 @@ def _indent(line: str) -> int:
 
 
 def _partial(
-    target: str,
-    page: MdxPage,
-    props: Mapping[str, str],
-    source: MarkdownText,
-    links: Callable[[Path], Resolve],
+    target: str, page: MdxPage, props: Mapping[str, str], source: MarkdownText, links: Callable[[Path], Resolve]
 ) -> str | None:
     """The text of a partial, with its anchors written out, since a partial counts its headings for itself."""
     name, folder = page.place(target)
@@ -137,27 +139,13 @@ def _partial(
     if content is None:
         return None
     draft = begin(unindented(front_matter(content)[1]), source.rule, indented=False)
-    rewrite_mdx(draft, MdxPage(folder / name, page.root, page.includes.below(), props), links)
-    return _with_anchors(MarkdownText(draft.restored().strip("\n"), source.rule))
-
-
-def _with_slug_text(heading: re.Match[str], draft: PageDraft) -> str:
-    """A heading with the text of its anchor: without tags, and without the spaces that stand in for them later."""
-    if not re.search("<[/A-Za-z]", heading[1]) or "{#" in heading[1]:
-        return heading[0]
-    bare = plain_inline(draft.restored(re.sub(r"<[^<>\n]{0,500}>", "", heading[1])))
-    return f"{heading[0]} {{#~{re.sub(r'[{}]', '', bare)}}}"
-
-
-def _with_anchors(text: MarkdownText) -> str:
-    if not re.search(r"^ {0,3}#", text.text, re.MULTILINE):
-        return text.text
+    rewrite_mdx(draft, MdxPage(folder / name, page.site, page.includes.below(), props), links)
+    text = MarkdownText(draft.restored().strip("\n"), source.rule)
     lines = text.text.split("\n")
     for block in text.blocks:
         if block.kind == "heading" and lines[block.begin].lstrip().startswith("#"):
-            lines[block.begin] = re.sub(
-                r"(?:\s*\{#[^{}]*\})?\s*$", f" {{#{block.anchor}}}", lines[block.begin], count=1
-            )
+            bare = re.sub(r"\s*\{#[^{}]*\}\s*$", "", lines[block.begin].rstrip())
+            lines[block.begin] = f"{bare} {{#{block.anchor}}}"
     return "\n".join(lines)
 
 
@@ -198,3 +186,52 @@ def _code_block(match: re.Match[str], draft: PageDraft, page: MdxPage, sources: 
     language = re.search(r"language=[\"'](\w+)", match[2])
     shown = language[1] if language else language_of(named)
     return draft.keep(indent(fenced(code.strip("\n"), shown), match[1]))
+
+
+def _declared(draft: PageDraft, props: Mapping[str, str]) -> dict[str, str]:
+    """The names that a page or a partial declares, with their texts; what is computed is empty.
+
+    `props` are the attributes with which a partial is used, as `Tag` has them.
+    """
+    found = {"props": "", "frontMatter": ""}
+    for clause in _IMPORTED.finditer(draft.text):
+        found |= dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", clause[1]), "")
+    for export in _EXPORTED.finditer(draft.text):
+        value = _VALUE.match(draft.text, export.end())
+        found[export[1]] = next(group for group in value.groups() if group is not None) if value else ""
+    for key, text in props.items():
+        name = key.removesuffix("{}")
+        if name == key or re.fullmatch(r"-?[\d.]+", text):
+            found[f"props.{name}"] = text.strip("`")
+    return found
+
+
+def _without_expressions(text: str, values: Mapping[str, str]) -> str:
+    """The text with strings and the names of `values` written out, and without functions.
+
+    Other braces stay: they may be maths, or a set in the text of a page that is no MDX.
+    """
+    pieces: list[str] = []
+    at = unclosed = 0
+    for brace in re.finditer(r"\{", text):
+        begin = brace.start()
+        if begin < at or _COMMAND.search(text, max(at, begin - 400), begin):
+            continue
+        shown, end = _value(text, begin, values)
+        if end is None and unclosed < UNCLOSED and "=>" in text[begin : begin + REACH]:
+            end = balanced(text, begin)
+            unclosed += end < 0
+            end = end if end > 0 and _FUNCTION.search(text, begin, end) else None
+        if end is not None:
+            pieces += [text[at:begin], shown]
+            at = end
+    return "".join(pieces) + text[at:]
+
+
+def _value(text: str, begin: int, values: Mapping[str, str]) -> tuple[str, int | None]:
+    """The text of the string or the name at a brace, and where the brace ends; None where it is neither."""
+    if string := _STRING.match(text, begin):
+        return next(group for group in string.groups() if group is not None), string.end()
+    name = _NAME.match(text, begin)
+    path = name[1].replace("?", "") if name else ""
+    return (values.get(path, ""), name.end()) if name and path.split(".")[0] in values else ("", None)

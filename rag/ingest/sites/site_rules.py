@@ -1,43 +1,48 @@
-"""A site generator: its rules for pages, titles, addresses, anchors and syntax.
+"""A site: its rules for pages, titles, addresses, anchors and syntax.
 
-A new generator is a subclass of `Generator`, which has the rules of a folder that no generator publishes. It overrides
-what it does differently, and is named in `known_generators.py`.
+`Site` has the rules of a folder that no generator publishes: addresses are paths, anchors are GitHub's, and the block
+syntaxes of all generators are cleaned. A generator is a subclass that overrides what it does differently.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from abc import ABC
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from html import unescape
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
 from rag.ingest.data_values import unicode_text
-from rag.ingest.dialects import admonitions, alerts
+from rag.ingest.dialects import admonitions, alerts, unfolded, with_own_ids, without_shortcodes, without_templates
 from rag.ingest.formats.file_format import LoadedText, Loader
 from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
-from rag.ingest.generators.config_files import as_text, config_options, is_true, option
-from rag.ingest.includes import Includes
+from rag.ingest.includes import Includes, with_braces, with_include_tags, with_snippets
 from rag.ingest.links import page_url, relative_url, rewrite_links
-from rag.ingest.mdx import MdxPage, rewrite_mdx, unindented
 from rag.ingest.page import MarkdownText
 from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
 from rag.ingest.rst_markdown import RstMarkdown
 from rag.ingest.rst_syntax import BookPlace, parse_rst
-from rag.ingest.source_files import is_folder
+from rag.ingest.sites.config_files import as_text, config_options, is_true, option
+from rag.ingest.sites.mdx import MdxPage, rewrite_mdx, unindented
+from rag.ingest.source_files import is_file, is_folder
 from rag.ingest.tags import strip_tags
 from rag.ingest.titles import readable, without_number
 
-GeneratorName = Literal["docusaurus", "mkdocs", "mdbook", "hugo", "sphinx", "jekyll", "plain"]
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDINGS: Final = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx", "/index.html", ".html")
 _FOLDER_PAGES: Final = frozenset({"index", "readme"})
+_BUILT_KINDS: Final = frozenset({".html", ".htm", ".xhtml", ".pdf", ".epub"})
+_OF_PROGRAMS: Final = frozenset({".html", ".htm", ".xhtml", ".txt", ".text", ".ipynb"})  # templates, data and the like
+DOCUMENTS: Final = BY_SUFFIX.keys() - MARKUP - _OF_PROGRAMS  # such as PDF, beside the pages of a site
+_NO_PAGES: Final = frozenset({"404.html", "search.html", "genindex.html", "py-modindex.html", "print.html"})
+_NO_FOLDERS: Final = frozenset({"search", "genindex", "py-modindex"})  # of Sphinx, with a folder for each page
+_INDEX: Final = "index.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,34 +66,29 @@ class PageFile(LoadedText):
         return is_true(self.fields.get(name))
 
 
-class Generator(ABC):
-    """The rules by which one source becomes a site.
+class Site:
+    """The rules by which one source is read.
 
     `source` is the folder that is read, and `config` the generator's configuration file, if there is one; `reason` says
-    why this generator was chosen. Nothing outside `include_root` is ever put into a page.
+    why these rules were chosen, and `advice` what would be better than reading this folder. Nothing outside
+    `include_root` is ever put into a page.
     """
 
-    name: ClassVar[GeneratorName]
+    name: ClassVar[str] = "plain"
     configurations: ClassVar[tuple[str, ...]] = ()  # the names of its configuration files
-    title_options: ClassVar[tuple[tuple[str, ...], ...]] = ()  # where the configuration has the title of the site
-    description_option: ClassVar[tuple[str, ...]] = ()  # where it says what the site is about
-    # What only its pages hold, and what that is called, if it has such a sign.
-    sign: ClassVar[tuple[str, re.Pattern[str]] | None] = None
-    tells_missing: ClassVar[bool] = False  # whether it tells of a missing file that a page includes
-    signed: ClassVar[frozenset[str]] = MARKUP - {".rst"}  # the endings of pages in which the sign is looked for
+    kinds: ClassVar[frozenset[str]] = frozenset()  # the endings of its pages; empty: any that can be read
 
-    def __init__(self, source: Path, *, config: Path | None, reason: str) -> None:
+    def __init__(
+        self, source: Path, *, config: Path | None = None, reason: str = "", advice: str = "", root: Path | None = None
+    ) -> None:
         self.source = source
         self.config = config
         self.reason = reason
+        self.advice = advice
+        self.include_root = root or source
         self.pages: dict[str, PageFile] = {}
         self.base_url: str | None = None
         self._included: list[tuple[str, Includes]] = []  # by the path of the page
-
-    @classmethod
-    def own_file(cls, source: Path, files: Sequence[Path]) -> Path | None:
-        """A file of the source that only this generator has; None where there is none."""
-        return None
 
     @cached_property
     def options(self) -> dict[str, Any]:
@@ -104,23 +104,14 @@ class Generator(ABC):
         """The folder that addresses are relative to. It may be above the source or below it."""
         return self.source
 
-    @property
-    def include_root(self) -> Path:
-        """The folder that includes may not leave. The configuration cannot change it: it could name the whole disk."""
-        return self.source if self.config is None else _above_both(self.source, self.config.parent)
-
-    def reads(self, suffix: str) -> bool:
-        """Whether files with this ending can be pages of the site."""
-        return suffix in MARKUP
-
-    def loader(self, suffix: str) -> Loader:
-        """What reads the files with this ending."""
-        return BY_SUFFIX[suffix]
-
     def covers(self) -> bool:
         """Whether the source is a part of the site, or the site a part of the source."""
         overlap = self.content.is_relative_to(self.source) or self.source.is_relative_to(self.content)
         return overlap and is_folder(self.content)
+
+    def loader(self, suffix: str) -> Loader:
+        """What reads the files with this ending."""
+        return BY_SUFFIX[suffix]
 
     def inner(self, file: Path) -> str:
         """The POSIX path of a file relative to the content folder."""
@@ -128,9 +119,31 @@ class Generator(ABC):
 
     # Which files are pages
 
+    def reads(self, file: Path) -> bool:
+        """Whether a file is read: a page of the site, or a document such as a PDF beside its pages."""
+        if self.is_document(file):
+            return file.is_relative_to(self.content) and not file.name.startswith("_")
+        return (not self.kinds or file.suffix.lower() in self.kinds) and self.is_page(file)
+
+    def is_document(self, file: Path) -> bool:
+        """Whether a file of a generator's site is none of its pages and yet of the book."""
+        return bool(self.kinds) and file.suffix.lower() in DOCUMENTS
+
+    @cached_property
+    def _is_built(self) -> bool:
+        """Whether the folder is a built site, which may also hold the sources of its pages."""
+        return is_file(self.source / _INDEX) and not any(
+            is_file(self.source / name) for name in ("index.md", "README.md", "index.rst")
+        )
+
     def is_page(self, file: Path) -> bool:
-        """Whether the file is a page by its place. Files that begin with `_` are parts of others."""
-        return file.is_relative_to(self.content) and not file.name.startswith("_")
+        """Whether the file is a page, or a document of its own, by its place and its kind."""
+        if file.name.startswith("_"):
+            return False
+        if not self._is_built:
+            return True
+        listing = file.name in _NO_PAGES or (file.name == _INDEX and self.inner(file.parent) in _NO_FOLDERS)
+        return file.suffix.lower() in _BUILT_KINDS and not listing
 
     def is_published(self, page: PageFile) -> bool:
         """Whether the front matter lets the site publish the page."""
@@ -148,7 +161,7 @@ class Generator(ABC):
         inner, suffix = posixpath.splitext(self.inner(page.file))
         folder, stem = posixpath.split(inner)
         if suffix.lower() not in MARKUP:  # such a file is served as it is
-            is_index = f"{stem}{suffix}" in ("index.html", "index.htm")
+            is_index = f"{stem}{suffix}" in (_INDEX, "index.htm")
             return posixpath.join("/", folder, "") if is_index else f"/{inner}{suffix}"
         path = folder if stem.lower() in _FOLDER_PAGES else posixpath.join(folder, stem)
         return f"/{path}" if path else ""
@@ -161,11 +174,11 @@ class Generator(ABC):
 
     def site_title(self) -> str:
         """The title of the whole site by its configuration; empty where it has none."""
-        return next(filter(None, (as_text(self.option(*names)) for names in self.title_options)), "")
+        return ""
 
     def site_description(self) -> str:
         """What the site says of itself in its configuration; empty where it says nothing."""
-        return as_text(self.option(*self.description_option)) if self.description_option else ""
+        return ""
 
     def description(self, page: PageFile) -> str:
         """What a page says of itself in its front matter; for the start page without such, what the site says."""
@@ -209,86 +222,79 @@ class Generator(ABC):
 
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
-        description = " ".join(unescape(strip_tags(self.description(page), mdx=False)).split())
         if page.syntax == "rst":
-            return self.rst_text(page.body, self.place(page, self.includes(page)), page)
+            return self._rst_text(page)
         if page.syntax == "plain":
             return self._plain_text(page)
-        includes = self.includes(page)
-        mdx = self.is_mdx(page)
-        text = self.expanded(page, includes)
-        draft = begin(unindented(text) if mdx else text, self.anchor_rule(page), indented=not mdx)
-        if mdx:
-            rewrite_mdx(draft, MdxPage(page.file, self.include_root, includes), partial(partial, self.link_in, page))
-        else:
-            self.rewrite(draft, page)
-            draft.text = alerts(draft.text)
-            strip_html(draft)
-            rewrite_links(draft, partial(self.link, page), self.unknown_reference)
-        return finish(draft, description)
-
-    def includes(self, page: PageFile) -> Includes:
-        """The files that a page may include. `refused` tells of those that may not be read."""
-        includes = self.new_includes()
-        self._included.append((page.path, includes))
-        return includes
-
-    def new_includes(self) -> Includes:
-        """The files that any page may include."""
-        return Includes(self.include_root, tells_missing=self.tells_missing)
-
-    @property
-    def refused(self) -> dict[str, dict[str, str]]:
-        """By page the names of the files that it includes and that are not read, and why, see `Includes`."""
-        found: dict[str, dict[str, str]] = {}
-        for path, includes in self._included:
-            if includes.refused:
-                found[path] = dict(sorted((found.get(path, {}) | includes.refused).items()))
-        return found
-
-    @property
-    def included(self) -> set[Path]:
-        """The files that pages include and that were read."""
-        return {file for _, includes in self._included for file in includes.used}
-
-    @property
-    def above(self) -> str:
-        """The folder above the source that holds files which its pages include; empty where there is none."""
-        outside = {file for _, includes in self._included for file in includes.outside}
-        holds = (one for one in self.source.parents if all(file.is_relative_to(one) for file in outside))
-        return next(holds).as_posix() if outside else ""
-
-    def _plain_text(self, page: PageFile) -> MarkdownText:
-        """A page that its loader wrote as plain Markdown: only its links change."""
-        if page.page_lines:  # they count the lines of this text
-            return MarkdownText(page.body, self.anchors)
-        draft = begin(page.body, self.anchors)
-        rewrite_links(draft, partial(self.link, page))
-        return finish(draft)
-
-    def rst_text(self, text: str, place: BookPlace, page: PageFile) -> MarkdownText:
-        """A text of reStructuredText as Markdown. Raises `ValueError` if it includes too much."""
-        rule = self.anchor_rule(page)
-        markdown = RstMarkdown(parse_rst(text, place), partial(self.link, page), numbered=rule == self.anchors).text
-        return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
-
-    def place(self, page: PageFile, includes: Includes) -> BookPlace:
-        """What a page with directives and roles knows of the book: without Sphinx, only files to include."""
-        return BookPlace(lambda name: includes.read(name, page.file.parent))
+        if self.is_mdx(page):
+            return self._mdx_text(page)
+        return self._markdown_text(page)
 
     def is_mdx(self, page: PageFile) -> bool:
         """Whether the page is read as MDX, where indented lines are no code."""
         return page.syntax == "mdx"
 
+    def _mdx_text(self, page: PageFile) -> MarkdownText:
+        home = self.config.parent if self.config is not None else self.source
+        draft = begin(unindented(page.body), self.anchors, indented=False)
+        rewrite_mdx(draft, MdxPage(page.file, home, self.includes(page)), partial(partial, self.link_in, page))
+        return self._finished(draft, page)
+
+    def _markdown_text(self, page: PageFile) -> MarkdownText:
+        draft = begin(self.expanded(page, self.includes(page)), self.anchor_rule(page))
+        self.rewrite(draft, page)
+        draft.text = alerts(with_own_ids(draft.text))
+        strip_html(draft)
+        rewrite_links(draft, partial(self.link, page), self.unknown_reference)
+        return self._finished(draft, page)
+
+    def _finished(self, draft: PageDraft, page: PageFile) -> MarkdownText:
+        """The text of a draft, below the page's description."""
+        return finish(draft, " ".join(unescape(strip_tags(self.description(page), mdx=False)).split()))
+
+    def _plain_text(self, page: PageFile) -> MarkdownText:
+        """A page that its loader wrote as plain Markdown: only its links change."""
+        if page.page_lines:  # they count the lines of this text
+            return MarkdownText(page.body, github_anchors)
+        draft = begin(page.body, self.anchors)
+        rewrite_links(draft, partial(self.link, page))
+        return finish(draft)
+
+    def _rst_text(self, page: PageFile) -> MarkdownText:
+        includes = self.includes(page)
+        place = BookPlace(lambda name: includes.read(name, page.file.parent))
+        markdown = RstMarkdown(parse_rst(page.body, place), partial(self.link, page), numbered=True).text
+        return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
+
+    def includes(self, page: PageFile) -> Includes:
+        """The files that a page may include. `refused` tells of those that are not read."""
+        includes = Includes(self.source, self.include_root)
+        self._included.append((page.path, includes))
+        return includes
+
+    @property
+    def refused(self) -> dict[str, dict[str, str]]:
+        """By page the names of the files that it includes and that are not read, and why."""
+        return {path: dict(sorted(includes.refused.items())) for path, includes in self._included if includes.refused}
+
+    @property
+    def included(self) -> Counter[str]:
+        """The files of the source that pages include and that are no pages themselves, counted by their endings."""
+        used = {file for _, includes in self._included for file in includes.used}
+        used -= {page.file for page in self.pages.values()}
+        return Counter(file.suffix.lower() for file in used if file.is_relative_to(self.source))
+
     def expanded(self, page: PageFile, includes: Includes) -> str:
-        """The text of a page with the files that it includes, also those inside its code."""
-        return page.body
+        """The text of a page with the files that it includes, also those inside its code, and without block syntax."""
+        folders = (page.file.parent, self.source, self.include_root)
+        text = with_include_tags(page.body, page.file, self.content, includes)
+        return unfolded(with_braces(with_snippets(text, folders, includes), page.file.parent, includes))
 
     def rewrite(self, draft: PageDraft, page: PageFile) -> None:
         """Turn the generator's own syntax into Markdown or HTML. Code is masked."""
-        draft.text = admonitions(draft.text)
+        draft.text = without_shortcodes(without_templates(admonitions(draft.text), draft.keep))
 
-    # Its links
+    # Their links
 
     def url(self, page: PageFile) -> str:
         """The address of a page: on the site, or its path where no base URL was given."""
@@ -297,6 +303,8 @@ class Generator(ABC):
             return f"{self.url(whole)}#{quote(page.part)}"
         if self.base_url is None:
             return relative_url(page.path)
+        if self.is_document(page.file):
+            return page_url(self.base_url, Site.site_path(self, page))
         return page_url(self.route(self.base_url), self.site_path(page))
 
     def link(self, page: PageFile, destination: str) -> str:
@@ -315,18 +323,17 @@ class Generator(ABC):
             return self.url(missing) + hash_ + fragment
         return urljoin(self.url(page), destination)
 
-    def unknown_reference(self, text: str, label: str) -> str | None:
-        """What a reader sees of `[text][label]` where the page does not define the label; None for its source."""
-        return None
-
     def link_in(self, page: PageFile, file: Path, destination: str) -> str:
         """The address that a link of a file leads to which the page includes. A partial names pages from its place."""
         path, hash_, fragment = destination.partition("#")
-        named = posixpath.splitext(path)[1].lower() in MARKUP and not _SCHEME.match(path)
         there = Path(posixpath.normpath(file.parent / unquote(path)))
-        if file != page.file and named and there in self.by_real_file:
-            return self.url(self.by_real_file[there]) + hash_ + fragment
+        if file != page.file and "://" not in path and there in self.by_file:
+            return self.url(self.by_file[there]) + hash_ + fragment
         return self.link(page, destination)
+
+    def unknown_reference(self, text: str, label: str) -> str | None:
+        """What a reader sees of `[text][label]` where the page does not define the label; None for its source."""
+        return None
 
     def _missing(self, page: PageFile, path: str) -> PageFile | None:
         """The page of a file that a link names and the source lacks, such as one that is written when the site is."""
@@ -344,43 +351,53 @@ class Generator(ABC):
         else:
             file = posixpath.normpath(posixpath.join(posixpath.dirname(self._place(page)), path))
         for ending in _ENDINGS:
-            name = file + ending
-            if found := self._by_file.get(name.removeprefix("./")):
+            if found := self._by_place.get((file + ending).removeprefix("./")):
                 return found
-        found = self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
-        return found or self._by_other_name.get(path.strip("/"))
+        return self._by_address.get(_bare(urljoin(self.site_path(page) or "/", path)))
 
     def _place(self, page: PageFile) -> str:
         """The path of a page below the content folder; that of a part goes on inside its file."""
         return posixpath.join(self.inner(page.file), page.part) if page.part else self.inner(page.file)
 
     @cached_property
-    def by_real_file(self) -> dict[Path, PageFile]:
+    def by_file(self) -> dict[Path, PageFile]:
+        """The pages by their files."""
         return {page.file: page for page in self.pages.values()}
 
     @cached_property
-    def _by_file(self) -> dict[str, PageFile]:
+    def _by_place(self) -> dict[str, PageFile]:
         return {self._place(page): page for page in self.pages.values()}
-
-    def other_names(self, page: PageFile) -> Iterable[object]:
-        """Names by which links lead to a page, beside its file and its address."""
-        return ()
-
-    @cached_property
-    def _by_other_name(self) -> dict[str, PageFile]:
-        return {str(name).strip("/"): page for page in self.pages.values() for name in self.other_names(page)}
 
     @cached_property
     def _by_address(self) -> dict[str, PageFile]:
         return {_bare(self.site_path(page)): page for page in self.pages.values()}
 
 
+class CrawledSite(Site):
+    """The pages of a site that was read over HTTP. `addresses` has the address of each by its path."""
+
+    def __init__(self, source: Path, addresses: Mapping[str, str]) -> None:
+        super().__init__(source, reason="it is a site")
+        self.addresses = addresses
+
+    def is_page(self, file: Path) -> bool:
+        return True
+
+    def url(self, page: PageFile) -> str:
+        """The page's own address, or the one under the base URL that the user gave."""
+        if self.base_url is None:
+            return self.addresses[page.path]
+        return page_url(self.base_url, f"/{unquote(page.path.removesuffix(_INDEX))}")
+
+    def link(self, page: PageFile, destination: str) -> str:
+        """Links are relative to the address at which the page was found."""
+        return urljoin(self.addresses[page.path], destination)
+
+    def usual_title(self, page: PageFile) -> str:
+        path = unquote(page.path.removesuffix(_INDEX).rstrip("/"))
+        return readable(posixpath.splitext(posixpath.basename(path))[0]) or self.addresses[page.path]
+
+
 def _bare(site_path: str) -> str:
     """An address by which pages are compared: without a slash, `index.html` or `.html` at its end."""
     return re.sub(r"(?:/index)?(?:\.html)?/*$", "", site_path)
-
-
-def _above_both(one: Path, other: Path) -> Path:
-    """The deepest folder that holds both; `one` if that would be the root of the file system."""
-    above = next(folder for folder in (one, *one.parents) if other.is_relative_to(folder))
-    return above if above != above.parent else one
