@@ -87,6 +87,9 @@ async def _checks(options: argparse.Namespace, settings: Settings) -> list[Check
         await _attempt(checks, "offer", lambda: _offer(settings))
     if settings.api_keys or settings.books is not None or settings.allowed_origins:
         await _attempt(checks, "serve", lambda: _server(settings))
+    from rag.system.network import faults
+
+    checks += [Check("network", ok=False, detail=one.message, hint=one.hint, code="network") for one in faults()]
     profile = await _attempt(checks, "profile", lambda: _profile(options, settings))
     if profile is None:
         return checks
@@ -125,14 +128,14 @@ async def _profile(options: argparse.Namespace, settings: Settings) -> CheckResu
 
 def _used(profile: Profile, settings: Settings) -> Profile:
     """The profile as a turn uses it, with a model or without one."""
-    from rag.model.endpoint import endpoint_of
+    from rag.model.endpoint import has_model
     from rag.services import without_model
 
     try:
-        has_model = endpoint_of(profile, settings).key is not None
+        writes = has_model(profile, settings)
     except UsageError:  # only the address of a model can be wrong, and the check "model" reports it
-        has_model = True
-    return profile if has_model else without_model(profile, settings)
+        writes = True
+    return profile if writes else without_model(profile, settings)
 
 
 async def _offer(settings: Settings) -> CheckResult:

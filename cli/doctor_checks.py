@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from rag.book import IndexInfo
+    from rag.failures import Service
     from rag.ports import ChunkIndex, Embedder
     from rag.profiles.profile import Profile
     from rag.settings import Settings
@@ -131,7 +132,7 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
 
 async def check_model(settings: Settings, profile: Profile, embedder: Embedder) -> CheckResult:
     """The finding, with a hint. Raises `AskbookError` like a turn, but without retries."""
-    from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of
+    from rag.model.endpoint import OPENAI_KEY, build_model, close_model, endpoint_of, provider_of, service_of
 
     endpoint = endpoint_of(profile, settings)
     model, name, _ = build_model(profile, settings, embedder)
@@ -139,20 +140,24 @@ async def check_model(settings: Settings, profile: Profile, embedder: Embedder) 
         key = " (and OPENAI_BASE_URL)" if endpoint.variable == OPENAI_KEY else ", the key of the profile's endpoint"
         hint = f"To have answers written by a model, set {endpoint.variable}{key}."
         return CheckResult("none; answers quote the book's own sentences", hint)
+    if provider_of(profile, settings):
+        await _first_token(model, name, {}, service_of(""))
+        return CheckResult(f"{name} answers")
     try:
-        return await _check_answers(profile, model, name, urlsplit(endpoint.base_url).hostname or "")
+        where = urlsplit(endpoint.base_url).hostname or ""
+        return await _check_answers(profile, model, f"{name} at {where}", service_of(endpoint.variable))
     finally:
         await close_model(model)
 
 
-async def _check_answers(profile: Profile, model: BaseChatModel, name: str, where: str) -> CheckResult:
-    refused = await _first_token(model, name, _options(profile))
-    detail, hint = f"{name} at {where} answers", ""
+async def _check_answers(profile: Profile, model: BaseChatModel, name: str, service: Service) -> CheckResult:
+    refused = await _first_token(model, profile.model.name, _options(profile), service)
+    detail, hint = f"{name} answers", ""
     if "tools" in refused:
         hint = "It does not support tools, so the book is searched once per question."
     others = [profile.model.fallback, profile.model.judge if profile.answer.judge == "auto" else None]
     for other in filter(None, others):
-        await _first_token(model, other, _options(profile) | {"model": other})
+        await _first_token(model, other, _options(profile) | {"model": other}, service)
         detail += f", and so does {other}"
     return CheckResult(detail, hint)
 
@@ -168,25 +173,24 @@ def _options(profile: Profile) -> dict[str, Any]:
     return options
 
 
-async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any]) -> set[str]:
+async def _first_token(model: BaseChatModel, name: str, options: dict[str, Any], service: Service) -> set[str]:
     """Call the model until it sends its first token. Returns the options that it rejected, which are left out."""
-    from rag.model.endpoint_errors import model_error
-    from rag.model.received_answer import AnswerLimits, AnswerMeter, finish_of
+    from rag.failures import failure_of
+    from rag.model.endpoint import call_options
+    from rag.model.received_answer import AnswerMeter, finish_of
 
     rejected, refused = RejectedOptions(), set[str]()
     while True:
-        meter = AnswerMeter(AnswerLimits(seconds=_SECONDS))
+        meter, accepted = AnswerMeter(), rejected.accepted(name, options)
         try:
-            async for chunk in model.astream("Say yes.", **rejected.accepted(name, options)):
-                if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
-                    return refused
-                meter.count(chunk)
+            async with asyncio.timeout(_SECONDS):
+                async for chunk in model.astream("Say yes.", **call_options(model, accepted)):
+                    if chunk.text or chunk.tool_call_chunks or finish_of(chunk.response_metadata):
+                        return refused
+                    meter.count(chunk)
             raise AskbookError("api_error", "empty_answer", f"{name} sent an empty answer.")
-        except OptionRefusedError as error:
-            if not rejected.add(name, error.option):
-                raise
-            refused.add(error.option)
-        except AskbookError:
-            raise
         except Exception as failure:
-            raise model_error(failure) from None
+            error = failure_of(failure, service, {"stream_options", *options}, name)
+        if not isinstance(error, OptionRefusedError) or not rejected.add(name, error.option):
+            raise error
+        refused.add(error.option)

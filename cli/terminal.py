@@ -318,7 +318,7 @@ def _check_addresses(settings: Settings) -> None:
         ("COHERE_BASE_URL", settings.cohere_base_url),
     ):
         if address is not None:
-            from rag.http.http_clients import checked_address
+            from rag.system.network import checked_address
 
             checked_address(variable, address)
 

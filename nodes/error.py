@@ -37,7 +37,7 @@ Handler = Callable[..., Command[str]]  # of the state and LangGraph's `NodeError
 
 # The other types would fail again: a second model meets the same key and the same prompt.
 _ANOTHER_MODEL_MAY_HELP: Final = frozenset({"api_error", "rate_limit"})
-_FINAL: Final = frozenset({"internal", "answer_timeout"})  # a bug, or all the time that an answer may take is over
+_FINAL: Final = frozenset({"internal"})  # a bug
 
 
 @contextmanager

@@ -33,14 +33,15 @@ from nodes.turn import (
 )
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.conversation.turns import history
+from rag.model.received_answer import FIELDS
 from rag.ports import Parts, PartsOf, Quoter
 from rag.prompt.prompts import Fitted, build_prompt, exchange_text, fit, fixed_text, passages_in_results
 from rag.text.english.speech_acts import is_small_talk
 from rag.types import CUT_OFF, Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
-# Gemini signs its function calls, and requires the signature in the next request.
-_RETURNED: Final = frozenset({"__gemini_function_call_thought_signatures__"})
+# What endpoints want back with a tool call: their own fields, and of Gemini's package the signatures of the calls.
+_RETURNED: Final = frozenset({FIELDS, "__gemini_function_call_thought_signatures__"})
 
 
 @dataclass
@@ -127,7 +128,7 @@ async def _answer(
         if parts.quoter is not None:
             reply = await _quote(parts.quoter, turn["question"], fitted, answer)
         else:
-            reply = await _ask_model(parts, state, turn, fitted, answer, spent=spent_before(runtime))
+            reply = await _ask_model(parts, state, turn, fitted, answer)
         search_request = reply.search_request if _may_search(parts, state) else None
         draft = Draft() if search_request else await _finish(parts, answer, reply, turn["began"])
     finally:
@@ -156,13 +157,11 @@ async def _quote(quoter: Quoter, question: str, fitted: Fitted, answer: _Streame
     return _Reply()
 
 
-async def _ask_model(
-    parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _StreamedAnswer, *, spent: float
-) -> _Reply:
+async def _ask_model(parts: Parts, state: AgentState, turn: Turn, fitted: Fitted, answer: _StreamedAnswer) -> _Reply:
     """Show what the model answers, as it arrives."""
     prompt = build_prompt(parts.profile, turn["question"], fitted.passages, fitted.history, exchange_of(state))
     call = ModelRequest(prompt, fitted.answer_tokens, _may_search(parts, state), turn["model"])
-    message = await call_model(parts, call, answer, spent=spent)
+    message = await call_model(parts, call, answer)
     search_request = message if message.tool_calls or message.invalid_tool_calls else None
     return _Reply(tokens_used(prompt, message), 1, was_truncated(message), search_request)
 
@@ -171,14 +170,6 @@ def _may_search(parts: Parts, state: AgentState) -> bool:
     """Whether the model may ask for another search. It has searched once for each of its messages in this turn."""
     rounds = sum(isinstance(message, AIMessage) for message in exchange_of(state))
     return rounds < (parts.profile.tool.max_rounds if parts.profile.tool else 0)
-
-
-def spent_before(runtime: Runtime[Context]) -> float:
-    """Seconds that earlier attempts of the node took. LangGraph's own limit of time begins anew with each attempt."""
-    info = runtime.execution_info
-    if info is None or info.node_attempt < 2 or info.node_first_attempt_time is None:
-        return 0.0
-    return max(0.0, time.time() - info.node_first_attempt_time)
 
 
 def _tokens_before(state: AgentState) -> Tokens:
@@ -232,7 +223,9 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     good = len(message.tool_calls)
     # Without the text beside the calls: the state is streamed, and that text is not checked.
     kept = {name: value for name, value in message.additional_kwargs.items() if name in _RETURNED}
-    asked = AIMessage(content="", tool_calls=named[:good], invalid_tool_calls=named[good:], additional_kwargs=kept)
+    blocks = [block for block in message.content if isinstance(block, dict) and block.get("type") != "text"]
+    content: Any = blocks or ""  # thoughts as Anthropic's package has them
+    asked = AIMessage(content=content, tool_calls=named[:good], invalid_tool_calls=named[good:], additional_kwargs=kept)
     wanted = [ToolCall(name=call["name"], args=call["args"]).model_dump(mode="json") for call in message.tool_calls]
     return {
         "phase": "RETRIEVING",

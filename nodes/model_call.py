@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall, ToolMessage
 from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 
 from rag.caller_parts import with_options
 from rag.errors import AskbookError, OptionRefusedError
-from rag.model.endpoint_errors import RequestInfo, model_error
-from rag.model.reading_pace import awaiting
-from rag.model.received_answer import AnswerMeter, Finish, as_chunk, clean_calls, finish_of, names_its_finish, refuses
+from rag.failures import failure_of
+from rag.model.endpoint import call_options, service_of
+from rag.model.received_answer import (
+    FIELDS,
+    AnswerMeter,
+    Finish,
+    as_chunk,
+    clean_calls,
+    finish_of,
+    names_its_finish,
+    refuses,
+    whole_fields,
+)
+from rag.model.thoughts import ThoughtFilter, looks_like_call, written_calls
 from rag.ports import Parts
-from rag.private_apis import unstreamed
 from rag.prompt.prompts import estimate_tokens
 from rag.prompt.tool import tool_schema
+from rag.system.network import done
 from rag.types import Tokens
 
 _NO_CHUNKS: Final = "No generation chunks were returned"  # LangChain's, for a stream without a chunk
+_EVENT_STREAMS: Final = ("langchain_core.tracers.event_stream", "langchain_core.tracers.log_stream")
 _SILENCE: Final = 120.0  # seconds in which any model must send something, unless its profile allows more
+_GARBLED: Final = 2  # searches that the model wrote and its endpoint could not read, before it gets no tool
+_SHOWN_THOUGHT: Final = "shown_thought"
+_WRITTEN_HINT: Final = "Turn on tool calls at the model's server (its tool parser), or set another model."
 _ANOTHER: Final = "If it keeps happening, set another model."
 _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more sends nonsense
 
@@ -64,38 +80,76 @@ class DiscardingSink:
         """Do nothing."""
 
 
-async def call_model(
-    parts: Parts,
-    call: ModelRequest,
-    reader: TokenSink,
-    *,
-    spent: float = 0.0,
-    clock: Callable[[], float] = time.monotonic,
-) -> AIMessage:
-    """Call the model and feed its text to the reader as it arrives. Raises `AskbookError`.
+async def call_model(parts: Parts, call: ModelRequest, reader: TokenSink) -> AIMessage:
+    """Call the model and feed the text of its answer to the reader as it arrives. Raises `AskbookError`.
 
-    When the model refuses an option, the call is repeated without it, and later calls leave it out. Once a part of the
-    answer was shown, a failure is not retryable, since another attempt would show the same part again. `AnswerMeter`
-    limits the time and the length of an answer; `clock` measures the time, and `spent` is what earlier attempts took.
+    The message has neither what the model thought aloud nor a search that it wrote as text: that is a tool call of the
+    message. When the model refuses an option, the call is repeated without it, and later calls leave it out; when it
+    writes two searches that its endpoint cannot read, the call is repeated without the tool. Once a part of the answer
+    was shown, a failure is not retryable, since another attempt would show the same part again.
     """
-    options, began = _options(parts, call), clock()
+    options, garbled = _options(parts, call), 0
+    service = service_of(parts.key_variable)
     while True:
+        prompt = [_with_accepted_fields(message, parts, call.model) for message in call.prompt]
+        accepted = parts.rejected_options.accepted(call.model, options)
         try:
-            accepted = parts.rejected_options.accepted(call.model, options)
-            meter = AnswerMeter(clock=clock, spent=spent + clock() - began)
-            with unstreamed(), awaiting(lambda: reader.first_shown is None):
-                return await _stream(parts, call.prompt, reader, accepted, meter)
+            with unstreamed():
+                return await _stream(parts, call._replace(prompt=prompt), reader, accepted)
         except Exception as failure:
-            error = (
-                model_error(failure, RequestInfo(call.model, "")) if parts.has_caller_model else model_error(failure)
-            )
-            is_new = isinstance(error, OptionRefusedError) and parts.rejected_options.add(call.model, error.option)
-            if is_new and reader.first_shown is None:
-                continue
-            reader.retract()
-            error.shown = reader.first_shown is not None
-            error.retryable = error.retryable and not error.shown
-            raise error from None
+            error = failure_of(failure, service, _sent(accepted, prompt), call.model)
+        shown = reader.first_shown is not None
+        is_new = isinstance(error, OptionRefusedError) and parts.rejected_options.add(call.model, error.option)
+        garbled += error.code == "tool_use_failed"
+        if not shown and (is_new or (error.code == "tool_use_failed" and options.get("tools"))):
+            if garbled >= _GARBLED:
+                options.pop("tools", None)
+            continue
+        reader.retract()
+        if error.code == _SHOWN_THOUGHT:  # withdrawn, and held back from now on
+            parts.rejected_options.add(call.model, _SHOWN_THOUGHT)
+            raise error
+        error.shown = shown
+        error.retryable = error.retryable and not shown
+        raise error from None
+
+
+def _sent(options: Mapping[str, Any], prompt: Sequence[BaseMessage]) -> set[str]:
+    """The names of what was sent, by which a service may reject it."""
+    sent = {"stream_options", *options, *options.get("extra_body", ())}
+    if "max_tokens" in options:
+        sent.add("max_completion_tokens")
+    return sent.union(*(message.additional_kwargs.get(FIELDS, ()) for message in prompt)) - {"extra_body"}
+
+
+def _with_accepted_fields(message: BaseMessage, parts: Parts, model: str) -> BaseMessage:
+    """The message without the fields of other endpoints that this one has rejected."""
+    fields = message.additional_kwargs.get(FIELDS)
+    if not fields:
+        return message
+    kept = parts.rejected_options.accepted(model, fields)
+    return message.model_copy(update={"additional_kwargs": message.additional_kwargs | {FIELDS: kept}})
+
+
+@contextmanager
+def unstreamed() -> Iterator[None]:
+    """Run the block, a call of the model, without the callbacks of `astream_events` and `astream_log`.
+
+    These streams pass on what a model writes before it is checked, also to a client of LangGraph's server in its mode
+    `events`; the tag "nostream" affects only LangGraph's own streams. Tracers, such as LangSmith's, stay. The handlers
+    are recognised by their module, since nothing else tells them (langchain-ai/langchain#32319). They are taken from
+    the context variable, since `RunnableBinding` merges the callbacks of its own config with those of the context.
+    """
+    config = ensure_config()
+    callbacks = config.get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        for handler in [one for one in callbacks.handlers if type(one).__module__ in _EVENT_STREAMS]:
+            callbacks.remove_handler(handler)  # of a copy
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
@@ -104,7 +158,8 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     max_tokens = call.answer_tokens if model.max_tokens else None
     options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": model.temperature}
     if call.model != parts.model_name:
-        options["model"] = call.model
+        provider = parts.model_name.partition(":")[0] if parts.has_caller_model else ""
+        options["model"] = call.model.removeprefix(f"{provider}:")
     # Anthropic rejects tool results in a prompt unless a tool is offered. The node ignores calls of a tool offered only
     # for this.
     answered = parts.has_caller_model and any(isinstance(message, ToolMessage) for message in call.prompt)
@@ -118,48 +173,87 @@ def _speaker(parts: Parts, options: Mapping[str, Any]) -> Runnable[LanguageModel
     assert parts.model is not None, "the answerer that quotes calls no model"  # noqa: S101
     rest = {name: value for name, value in options.items() if name != "tools"}
     model = with_options(parts.model, rest) if parts.has_caller_model else parts.model
-    kept = {} if parts.has_caller_model else rest
+    kept = {} if parts.has_caller_model else call_options(model, rest)
     if "tools" in options:
         with suppress(NotImplementedError):
             return model.bind_tools(options["tools"], **kept)
     return model.bind(**kept)
 
 
-async def _stream(
-    parts: Parts, prompt: Sequence[BaseMessage], reader: TokenSink, options: Mapping[str, Any], meter: AnswerMeter
-) -> AIMessageChunk:
+async def _stream(parts: Parts, call: ModelRequest, reader: TokenSink, options: Mapping[str, Any]) -> AIMessageChunk:
     # Only checked sentences may reach the user. "nostream" keeps LangGraph from streaming the raw tokens.
     config = RunnableConfig(tags=["nostream"])
-    answer = _ReceivedChunks()
+    held = _SHOWN_THOUGHT not in parts.rejected_options.accepted(call.model, {_SHOWN_THOUGHT: ""})
+    answer, meter = _ReceivedChunks(), AnswerMeter()
+    text = ThoughtFilter(held=held, cautious=not isinstance(reader, DiscardingSink))
     silence = max(_SILENCE, parts.profile.model.timeout_seconds)
     clock = asyncio.get_running_loop().time
+    ended = done.set(answer.done)
     try:
         async with asyncio.timeout(silence) as timeout:  # a model of the caller may have no timeout of its own
-            async for received in _speaker(parts, options).astream(list(prompt), config):
+            async for received in _speaker(parts, options).astream(list(call.prompt), config):
                 timeout.reschedule(clock() + silence)
                 chunk = as_chunk(received)
                 answer.add(chunk)
                 meter.count(chunk)
-                await reader.feed(chunk.text)
+                await _feed(reader, text.feed(chunk.text), text)
                 # Let the event loop run: a fast stream must not block timeouts and other conversations.
                 await asyncio.sleep(0)
+        whole = answer.joined(parts)
+        rest = text.close()
+        _read_written_calls(whole, text, parts, call)
+        if not whole.tool_calls:
+            await _feed(reader, rest, text)
     except Exception as failure:
         answer.drop_calls()
         if (
             parts.has_caller_model and not answer.chunks and str(failure) == _NO_CHUNKS
         ):  # an endpoint of ours may have sent a page instead
             raise empty_answer() from None
-        if not answer.chunks or model_error(failure).code != "unreachable":
+        if not answer.chunks or failure_of(failure, service_of(parts.key_variable)).code != "unreachable":
             raise
         raise _broken_off() from None
-    return answer.joined(parts)
+    finally:
+        done.reset(ended)
+    return whole
+
+
+async def _feed(reader: TokenSink, piece: str, text: ThoughtFilter) -> None:
+    if text.late:
+        raise AskbookError("api_error", "shown_thought", "What was shown was a thought of the model.", retryable=True)
+    if piece:
+        await reader.feed(piece)
+
+
+def _read_written_calls(whole: AIMessageChunk, text: ThoughtFilter, parts: Parts, call: ModelRequest) -> None:
+    """Give the message its text without thoughts, and as tool calls the searches that the model wrote as text.
+
+    Raises `AskbookError` for such a search that cannot be read or was not offered.
+    """
+    tool = parts.profile.tool
+    written = text.call or (text.answer if tool and looks_like_call(text.answer, tool.name) else "")
+    if written and not whole.tool_calls:
+        names = tool_schema(tool)["function"]["parameters"]["properties"] if tool else ()
+        found = written_calls(written, tool.name, names) if tool and call.may_search else []
+        calls = [ToolCall(name=tool.name, args=args, id=f"written-{n}") for n, args in enumerate(found) if tool]
+        if not calls and not (text.call and text.answer.strip()):
+            message = "The model wrote a search as text, where it cannot be carried out."
+            raise AskbookError("api_error", "written_search", message, hint=_WRITTEN_HINT)
+        whole.tool_calls = calls
+    answer = text.answer if written == text.call else ""
+    if answer != whole.text:
+        blocks = [one for one in whole.content if isinstance(one, dict) and one.get("type") != "text"]
+        whole.content = [*blocks, {"type": "text", "text": answer}] if blocks else answer
+    if not (answer.strip() or whole.tool_calls or whole.invalid_tool_calls):
+        raise empty_answer(cut=was_truncated(whole))
 
 
 class _ReceivedChunks:
-    """The chunks of one answer, with the count of its tokens and the reason why it ended."""
+    """The chunks of one answer, with the count of its tokens and the reason why it ended. `done` has [DONE]."""
 
     def __init__(self) -> None:
         self.chunks: list[AIMessageChunk] = []
+        self.done: list[bool] = []
         self._usage: UsageMetadata | None = None
         self._finish: Finish | None = None
 
@@ -185,8 +279,10 @@ class _ReceivedChunks:
         whole = add_ai_message_chunks(*self.chunks)  # all at once: one by one takes quadratic time
         if not parts.has_caller_model:
             whole.usage_metadata = self._usage
+        if deltas := whole.additional_kwargs.get(FIELDS):
+            whole.additional_kwargs[FIELDS] = whole_fields(deltas)
         finish = self._finish
-        if finish is None and not names_its_finish(whole.response_metadata, parts.model):
+        if finish is None and (self.done or not names_its_finish(whole.response_metadata, parts.model)):
             finish = "stop"
         _check_finished(whole, finish)
         whole.response_metadata["finish_reason"] = finish

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import SecretStr
-
 from rag.errors import UsageError
 from rag.profiles.profile import Profile
 
@@ -98,22 +96,13 @@ def with_options(model: BaseChatModel, options: Mapping[str, Any]) -> BaseChatMo
 
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
-    """The caller's embeddings as an `Embedder`. Texts beyond a cautious length are embedded in pieces."""
-    from rag.embedding.hosted import HostedEmbeddings, InputType, Wire
-    from rag.embedding.hosted_errors import Service
-
-    def embed(texts: list[str], kind: InputType) -> Any:
-        if kind == "search_document":
-            return embeddings.embed_documents(texts)
-        return [embeddings.embed_query(text) for text in texts]
-
-    def connect(_model: str, _service: Service) -> Wire:
-        return embed
+    """The caller's embeddings as an `Embedder`."""
+    from rag.embedding.hosted import HostedEmbeddings
+    from rag.failures import Service
 
     own, model = type(embeddings).__name__, own_name_of(embeddings)
-    name = f"{own}:{model}" if model else own
     service = Service(
-        "the given embeddings", SecretStr(""), None, "the key of the embeddings", "their address", "their model"
+        "the given embeddings", "the key of the embeddings", "their address", "their model", part="embedding"
     )
     # Theirs need not allow calls at the same time.
-    return HostedEmbeddings(name, service, connect, parallel=1, vouched=True)
+    return HostedEmbeddings(f"{own}:{model}" if model else own, service, lambda: embeddings, parallel=1, vouched=True)

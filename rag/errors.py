@@ -1,6 +1,6 @@
 """The errors of askbook: their types, the fixed sentence of each type, and their classes.
 
-Exceptions of other libraries are translated in one place per library, such as `rag.model.endpoint_errors`.
+Exceptions of other libraries are translated in one place per library, such as `rag.failures`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ USER_MESSAGES: Final[dict[ErrorType, str]] = {
 _NOT_RECOVERABLE: Final = frozenset[ErrorType]({"auth_error", "invalid_input", "context_overflow"})
 # Codes of failures that last until somebody changes the configuration or the book: trying again does not help.
 _LASTING: Final = frozenset(
-    {"model_not_found", "redirected", "unexpected_status", "quota"}
-    | {"no_index", "index_request", "embedding_mismatch", "embedding_unknown"}
-    | {f"{part}_{problem}" for part in ("embedding", "rerank") for problem in ("not_found", "redirected", "request")}
+    {"no_index", "index_request", "embedding_mismatch", "embedding_unknown"}
+    | {
+        f"{part}{problem}"
+        for part in ("", "embedding_", "rerank_")
+        for problem in ("bad_request", "model_not_found", "redirected", "unexpected_status", "quota", "network")
+    }
 )
 _TRY_AGAIN: Final = " Please try again."
 _WAIT: Final = re.compile(r" Please wait \d+ seconds and try again\.$")

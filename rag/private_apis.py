@@ -1,14 +1,13 @@
 """What `rag` uses of the private parts of other libraries, why, and the upstream issue where one is known.
 
-`tests/test_private_apis.py` fails when a library changes such a part; `tests/test_streams.py` does so for `unstreamed`.
-Two private methods of langchain-openai are overridden where the chat model is defined, in `rag/model/chat_model.py`.
+`tests/test_private_apis.py` fails when a library changes such a part. Two private methods of langchain-openai are
+overridden where the chat model is defined, in `rag/model/chat_model.py`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,45 +16,6 @@ if TYPE_CHECKING:
     from langchain_qdrant import QdrantVectorStore
 
 MESSAGE_LIMITS: Final = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]  # qdrant's own
-
-
-_EVENT_STREAMS: Final = ("langchain_core.tracers.event_stream", "langchain_core.tracers.log_stream")
-
-
-@contextmanager
-def unstreamed() -> Iterator[None]:
-    """Run the block, a call of the model, without the callbacks of `astream_events` and `astream_log`.
-
-    These streams pass on what a model writes before it is checked, also to a client of LangGraph's server in its mode
-    `events`; the tag "nostream" affects only LangGraph's own streams. Tracers, such as LangSmith's, stay. The classes
-    are private, so they are recognised by their module (langchain-ai/langchain#32319). The callbacks are taken from the
-    context variable, since `RunnableBinding` merges those of its own config with them.
-    """
-    from langchain_core.callbacks import BaseCallbackManager
-    from langchain_core.runnables.config import ensure_config, var_child_runnable_config
-
-    config = ensure_config()
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        for handler in [one for one in callbacks.handlers if type(one).__module__ in _EVENT_STREAMS]:
-            callbacks.remove_handler(handler)  # of a copy
-    token = var_child_runnable_config.set(config)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def without_openai_headers(client: Any) -> None:
-    """Make a client of the openai library send no header of OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS.
-
-    These variables are meant for OpenAI; another endpoint must not get them. There is no public way: openai-python has
-    no option to build a client that ignores the environment. `organization=None` means "read the variable", and the
-    headers of OPENAI_CUSTOM_HEADERS, kept in `_custom_headers`, can be extended by `default_headers` but not left out.
-    Headers that were given as `default_headers` are dropped, too.
-    """
-    client.organization = client.project = None
-    client._custom_headers = {}
 
 
 def use_own_channels(remote: Any, key: str | None) -> None:

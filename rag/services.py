@@ -30,7 +30,7 @@ from rag.embedding.known_models import PACKAGED
 from rag.embedding.local import Bm25Encoder
 from rag.embedding.vector_cache import ShippedVectors
 from rag.ingest.manual import VECTORS, index_manual, is_current
-from rag.model.endpoint import AnswerSource, build_model, close_model, endpoint_of
+from rag.model.endpoint import AnswerSource, build_model, close_model, endpoint_of, provider_of
 from rag.ports import ChunkIndex, Embedder, Judge, Parts, Reranker, Retriever, SparseEncoder
 from rag.profiles.profile import Profile, profile_files, profile_of
 from rag.prompt.prompts import check_system, system_prompt
@@ -174,6 +174,8 @@ class LiveServices:
         if self.caller_parts.model is not None:
             profile = profile_of_given(profile, self.caller_parts.model)
             answerer, variable = AnswerSource(self.caller_parts.model, profile.model.name, None), ""
+        elif provider_of(profile, self.settings):
+            answerer, variable = build_model(profile, self.settings, self.embedder), ""
         else:
             endpoint = endpoint_of(profile, self.settings)
             # The answerer that quotes embeds every sentence of the passages: dozens of texts a turn, too many to pay.

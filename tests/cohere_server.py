@@ -46,8 +46,8 @@ class CohereServer(WireServer):
     def _embed(self, body: dict[str, Any]) -> Reply:
         if len(body["texts"]) > LONGEST:
             return says(400, f"at most {LONGEST} texts")
-        if body["truncate"] != "NONE" or body["embedding_types"] != ["float"]:
-            return says(400, "this would cut texts off, or answer in another form")
+        if body["truncate"] != "END" or body["embedding_types"] != ["float"]:
+            return says(400, "this would refuse long texts, or answer in another form")
         self.embedded += [(body["input_type"], text) for text in body["texts"]]
         size = self.dimension or DIMENSIONS.get(body["model"], 7)
         vectors = [vector(text, size) for text in body["texts"]]

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-from rag.embedding.hosted_errors import Part
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
@@ -26,10 +24,8 @@ EVERYTHING: Final = [
     *BESIDE,
 ]
 
-# The position of `code`. `_ModelKind` and `_HostedKind` are rows of tables: the errors of a model, of a hosted service.
-_CODE_ARGUMENT: Final = {
-    "AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0, "_ModelKind": 1, "_HostedKind": 1
-}  # fmt: skip
+# The position of `code`. `FailureKind` is a row of the table of failures of services.
+_CODE_ARGUMENT: Final = {"AskbookError": 1, "RetrievalError": 0, "MemoryFailureError": 0, "FailureKind": 1}
 _TYPES: Final = {
     "RetrievalError": "retrieval_error",
     "MemoryFailureError": "memory_error",
@@ -146,5 +142,4 @@ def _code_of(call: ast.Call, name: str) -> set[tuple[str | None, str]]:
         return set()  # made of a row of a table
     first = call.args[0]
     error_type = _TYPES.get(name) or (str(first.value) if isinstance(first, ast.Constant) else None)
-    beginnings = [f"{part}_" for part in get_args(Part)] if name == "_HostedKind" else [""]
-    return {(error_type, beginning + str(code.value)) for beginning in beginnings}
+    return {(error_type, str(code.value))}

@@ -240,7 +240,7 @@ FAILED_SEARCHES: Final[list[tuple[Design, str, dict[str, Any]]]] = [
     (TUTOR, "embedding_failed", _tutor("Embedding generation failed")),
     (TUTOR, "embedding_timeout", _tutor("Embedding generation failed")),
     (TUTOR, "embedding_mismatch", _tutor("Textbook search unavailable")),
-    (TUTOR, "rerank_server", _tutor("Textbook search unavailable")),
+    (TUTOR, "rerank_server_error", _tutor("Textbook search unavailable")),
     (TUTOR, "index_unreachable", _tutor("Textbook search unavailable")),
     (TUTOR, "no_index", _tutor("Textbook search unavailable")),
     (TUTOR, "timeout", _tutor("Retrieval failed: It broke.")),

@@ -9,13 +9,14 @@ import pytest
 
 from cli.doctor_checks import check_model
 from rag.errors import AskbookError
-from rag.http import http_clients
 from rag.profiles.profile import Profile, load_profile
 from rag.settings import Settings
+from rag.system import transport
 from run import main
 from tests.fakes import FakeEmbedder
 from tests.openai_server import Endpoint, Reply, answer, refuses
-from tests.test_endless_answers import ENDLESS, endless
+from tests.test_endless_answers import ENDLESS
+from tests.wire import EVENTS, flooding
 from tests.wire import Reply as AnyReply
 
 YES = answer("Yes.")
@@ -55,7 +56,7 @@ async def test_the_fallback_is_asked_too(endpoint: Endpoint) -> None:
 @pytest.mark.parametrize(
     ("reply", "code", "hint"),
     [
-        (refuses(401), "wrong_key", "Check OPENAI_API_KEY, and that OPENAI_BASE_URL is the endpoint it belongs to."),
+        (refuses(401), "wrong_key", "Check OPENAI_API_KEY, and that it belongs to OPENAI_BASE_URL."),
         (refuses(404), "model_not_found", "Check OPENAI_MODEL and OPENAI_BASE_URL."),
         (refuses(402), "quota", "Waiting does not help: check the account that OPENAI_API_KEY belongs to."),
         (
@@ -63,7 +64,7 @@ async def test_the_fallback_is_asked_too(endpoint: Endpoint) -> None:
             "rate_limit",
             "If it keeps happening, check the limits of the account that OPENAI_API_KEY belongs to.",
         ),
-        (Reply(raw="<html></html>"), "bad_response", "Check the network, and OPENAI_BASE_URL if it is set."),
+        (Reply(raw="<html></html>"), "bad_response", "Check the network, and OPENAI_BASE_URL."),
     ],
 )
 async def test_a_failure_is_a_finding_with_what_to_do_and_is_not_retried(
@@ -84,9 +85,9 @@ async def test_without_a_key_it_says_which_one_to_set(monkeypatch: pytest.Monkey
 async def test_a_model_that_says_nothing_for_ever_is_a_finding(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_clients, "WIRE_BYTES", 2**20)  # the real limit takes seconds
+    monkeypatch.setattr(transport, "MOST", 2**20)  # the real limit takes seconds
     with pytest.raises(AskbookError) as caught:
-        await checked(endpoint, endless(ENDLESS["nothing"]))
+        await checked(endpoint, flooding(ENDLESS["comments"] * 10_000, EVENTS))
     assert caught.value.code == "endless_answer"
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from rag.books.book_settings import MANUAL, Embedding, build_embedder, embedding_of, local_embedding, place_of
-from rag.embedding.hosted import HostedEmbeddings
-from rag.embedding.known_models import PACKAGED
+from rag.embedding.hosted import connection_of
+from rag.embedding.known_models import PACKAGED, Provider
 from rag.errors import UsageError
 from rag.profiles.profile import Profile, load_profile
-from rag.search.reranker import CohereReranker, build_reranker
+from rag.search.reranker import build_reranker
 from rag.settings import Settings
 
 HOSTED = Embedding("embed-multilingual-v3.0", "cohere")
@@ -128,16 +128,11 @@ def test_an_address_that_is_none_is_refused() -> None:
 
 def test_a_key_goes_to_its_own_service_or_the_address_of_its_own_variable() -> None:
     both = {"COHERE_API_KEY": "co", "OPENAI_API_KEY": "sk", "ASKBOOK_RERANK": "cohere"}
-    places = []
-    for model in ("embed-v4.0", "text-embedding-3-small"):
-        chosen = settings(**both, ASKBOOK_EMBEDDING_MODEL=model, OPENAI_BASE_URL="http://o.example/v1")
-        built = build_embedder(chosen)
-        assert isinstance(built, HostedEmbeddings)
-        places.append((built.service.key.get_secret_value(), built.service.base_url))
-        reranker = build_reranker(chosen)
-        assert isinstance(reranker, CohereReranker)
-        assert (reranker.service.key.get_secret_value(), reranker.service.base_url) == ("co", None)
-    assert places == [("co", None), ("sk", "http://o.example/v1")]
+    chosen = settings(**both, OPENAI_BASE_URL="http://o.example/v1")
+    providers: tuple[Provider, ...] = ("cohere", "openai")
+    found = [connection_of(provider, chosen, needs="", variable="") for provider in providers]
+    places = [(connection.key.get_secret_value(), connection.address) for connection in found]
+    assert places == [("co", "https://api.cohere.com"), ("sk", "http://o.example/v1")]
 
 
 def test_openais_own_address_is_named_so_that_no_other_variable_leads_elsewhere(

@@ -9,11 +9,11 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import UsageError
-from rag.http.http_clients import OPENAI
 from rag.model.chat_model import EndpointChatModel
-from rag.model.endpoint import QUOTING, AnswerSource, Endpoint, build_model, check_key, endpoint_of, is_openai
+from rag.model.endpoint import QUOTING, AnswerSource, build_model, check_key, endpoint_of, is_openai
 from rag.profiles.profile import FOLDER, load_profile
 from rag.settings import Settings
+from rag.system.network import OPENAI
 from tests.fakes import FakeEmbedder
 from tests.openai_server import answer, openai_server
 
@@ -171,7 +171,7 @@ def test_openais_own_endpoint_is_the_address_whatever_else_is_set_and_knows_the_
     ],
 )
 def test_an_endpoint_is_openais_by_its_host(address: str, own: bool) -> None:
-    assert is_openai(Endpoint(address, "OPENAI_API_KEY", None)) is own
+    assert is_openai(address) is own
 
 
 def test_openais_own_endpoint_gets_the_newer_name_for_the_length_of_an_answer() -> None:

@@ -89,7 +89,7 @@ def test_a_class_of_errors_has_its_type(error: AskbookError, error_type: str) ->
         ("api_error", "unexpected_status", True, "There was a problem connecting to the AI service."),
         ("retrieval_error", "index_request", True, "Could not search the book content."),
         ("api_error", "redirected", True, "There was a problem connecting to the AI service."),
-        ("retrieval_error", "rerank_not_found", True, "Could not search the book content."),
+        ("retrieval_error", "rerank_model_not_found", True, "Could not search the book content."),
         ("api_error", "timeout", True, SENTENCES["api_error"]),
         ("rate_limit", "quota", True, "The service is busy."),
         ("retrieval_error", "no_index", False, "Could not search the book content."),

@@ -99,10 +99,3 @@ async def test_without_a_fallback_a_failure_is_told() -> None:
 def test_the_fallback_is_another_model() -> None:
     with pytest.raises(ValueError, match="must be another model"):
         ModelSection(name="one", fallback="one")
-
-
-async def test_after_all_the_time_of_an_answer_no_second_model_is_asked() -> None:
-    one = machine(AskbookError("api_error", "answer_timeout", "It was not complete after 10 minutes."))
-    response = await one.ask("What is a node?")
-    assert response.error is not None
-    assert (response.error.code, models(one)) == ("answer_timeout", [None])

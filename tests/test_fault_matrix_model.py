@@ -64,7 +64,7 @@ def status(number: int, message: str = "no", code: str | None = None, **headers:
 LATE: tuple[ErrorType, str] = ("api_error", "timeout")
 BUSY = ("rate_limit", "rate_limit")
 MODEL_FAULTS = [
-    fault("400", status(400), "invalid_input", "bad_request", 1),
+    fault("400", status(400), "api_error", "bad_request", 1),
     fault("401", status(401), "auth_error", "wrong_key", 1),
     fault("402", status(402), "api_error", "quota", 1),
     fault("403", status(403), "auth_error", "forbidden", 1),
@@ -72,7 +72,7 @@ MODEL_FAULTS = [
     fault("408", status(408), "api_error", "timeout", 3),
     fault("409", status(409), "api_error", "conflict", 3),
     fault("413", status(413), "context_overflow", "too_large", 1),
-    fault("422", status(422), "invalid_input", "bad_request", 1),
+    fault("422", status(422), "api_error", "bad_request", 1),
     fault("429", status(429), *BUSY, 3, 10),
     fault("429 with seconds", status(429, retry_after="7"), *BUSY, 3, 7),
     fault("429 with a date gone by", status(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), *BUSY, 3, 0),

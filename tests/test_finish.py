@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 
-from rag.model.received_answer import finish_of, names_its_finish, usable_chunk
+from rag.model.received_answer import finish_of, names_its_finish
 from rag.types import CUT_OFF
 from tests.fakes import ScriptedModel
 from tests.machine import ANSWER, Machine
@@ -98,24 +98,6 @@ def test_no_reason_is_none() -> None:
     assert not names_its_finish({})
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
-        {"choices": [{"delta": {}, "stop_reason": "max_tokens"}]},
-        {"choices": [{"delta": {"stop_reason": "max_tokens"}, "finish_reason": None}]},
-        {"choices": [{"delta": {}}], "done_reason": "length"},
-    ],
-)
-def test_an_endpoint_may_name_the_reason_as_its_model_does(chunk: dict[str, Any]) -> None:
-    assert usable_chunk(chunk)["choices"][0]["finish_reason"] == "length"
-
-
-@pytest.mark.parametrize("choices", [None, [], [{"delta": {}, "finish_reason": "stop", "stop_reason": 2}]])
-def test_a_chunk_with_openais_reason_or_without_a_choice_stays_as_it_is(choices: Any) -> None:
-    chunk = {"choices": choices}
-    assert usable_chunk(chunk) == chunk
-
-
 WORDS = "I cannot help with that."
 REFUSED = [
     [AIMessageChunk(content="", additional_kwargs={"refusal": WORDS})],
@@ -130,10 +112,3 @@ async def test_the_words_of_a_model_that_refuses_are_its_filter(script: list[AIM
     assert response.error is not None
     assert (response.error.code, len(one.model.prompts)) == ("content_filter", 1)
     assert WORDS not in response.model_dump_json()
-
-
-def test_a_refusal_of_an_endpoint_is_its_filter_with_any_reason() -> None:
-    chunk = usable_chunk({"choices": [{"index": 0, "delta": {"refusal": WORDS}, "finish_reason": "stop"}]})
-    assert chunk["choices"][0]["finish_reason"] == "content_filter"
-    usual = usable_chunk({"choices": [{"index": 0, "delta": {"content": "Yes.", "refusal": None}}]})
-    assert usual["choices"][0]["finish_reason"] is None

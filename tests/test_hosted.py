@@ -75,14 +75,9 @@ def test_a_request_has_at_most_96_texts(server: CohereServer) -> None:
     assert (len(vectors), [len(request.body["texts"]) for request in server.requests]) == (200, [96, 96, 8])
 
 
-def test_a_long_text_is_embedded_in_pieces_and_nothing_is_cut_off(server: CohereServer) -> None:
-    model = embedder(server)
-    text = "robots see " * 200 + "the end"
-    vector = model.embed_query(text)
-    sent = [text for _, text in server.embedded]
-    assert "".join(sent) == text
-    assert all(model.count_tokens(piece) <= model.max_tokens for piece in sent)
-    assert math.hypot(*vector) == pytest.approx(1)
+def test_a_text_that_is_too_long_is_cut_by_the_service(server: CohereServer) -> None:
+    embedder(server).embed_query("robots see " * 2000)
+    assert server.requests[0].body["truncate"] == "END"
 
 
 def test_the_dimension_of_a_model_that_is_not_listed_is_learned_from_its_first_vector(server: CohereServer) -> None:
@@ -102,21 +97,6 @@ def test_vectors_of_another_dimension_are_refused(server: CohereServer) -> None:
 
 def float_vectors(*vectors: object) -> Reply:
     return reshaped(response_type="embeddings_by_type", embeddings={"float": list(vectors)})
-
-
-def test_a_text_of_white_space_has_a_vector(server: CohereServer) -> None:
-    """It has no tokens to weigh its vector by."""
-    assert math.hypot(*embedder(server).embed_query(" \n")) == pytest.approx(1)
-
-
-def test_pieces_with_opposite_vectors_have_a_vector(server: CohereServer) -> None:
-    """Their mean has no direction, so the first one stands for the text."""
-    model = embedder(server)
-    words = "robots see " * 340
-    one, other = (hosted.most_tokens(piece) for piece in hosted.pieces(words, model.max_tokens))
-    assert one == other
-    server.script.append(float_vectors([1.0] * 1024, [-1.0] * 1024))
-    assert math.hypot(*model.embed_query(words)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +125,7 @@ def test_an_answer_that_is_no_vector_for_each_text_is_not_believed(server: Coher
     model = embedder(server)
     with pytest.raises(AskbookError) as caught:
         model.embed_query("a question")
-    assert (caught.value.code, caught.value.retryable) == ("embedding_response", False)
+    assert (caught.value.code, caught.value.retryable) == ("embedding_bad_response", False)
     assert len(model.embed_query("a question")) == 1024
 
 
@@ -240,15 +220,15 @@ def test_a_model_of_any_endpoint_with_that_wire_format_is_named_with_its_provide
 @pytest.mark.parametrize(
     ("reply", "code", "retryable"),
     [
-        (says(401, "sk-canary"), "embedding_auth", False),
-        (says(404, "sk-canary"), "embedding_not_found", False),
+        (says(401, "sk-canary"), "embedding_wrong_key", False),
+        (says(404, "sk-canary"), "embedding_model_not_found", False),
         (says(429, "sk-canary", retry_after="7"), "embedding_rate_limit", True),
-        (says(500, "sk-canary"), "embedding_server", True),
-        (malformed(), "embedding_response", False),
-        (html(), "embedding_response", False),
-        (data({"data": []}), "embedding_response", False),
-        (data({"object": "list"}), "embedding_response", False),
-        (data([1]), "embedding_response", False),
+        (says(500, "sk-canary"), "embedding_server_error", True),
+        (malformed(), "embedding_bad_response", False),
+        (html(), "embedding_bad_response", False),
+        (data({"data": []}), "embedding_bad_response", False),
+        (data({"object": "list"}), "embedding_bad_response", False),
+        (data([1]), "embedding_bad_response", False),
     ],
 )
 def test_openai_fails_in_the_same_words(

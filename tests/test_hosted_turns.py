@@ -65,21 +65,21 @@ def _as_it_was(server: CohereServer) -> Iterator[None]:
 
 
 FAULTS: Final = {
-    "401": Fault(says(401, f"invalid api token {CANARY}"), "auth", error_type="auth_error"),
-    "403": Fault(says(403, CANARY), "auth", error_type="auth_error"),
-    "404": Fault(says(404, CANARY), "not_found"),
+    "401": Fault(says(401, f"invalid api token {CANARY}"), "wrong_key", error_type="auth_error"),
+    "403": Fault(says(403, CANARY), "forbidden", error_type="auth_error"),
+    "404": Fault(says(404, CANARY), "model_not_found"),
     "408": Fault(says(408, CANARY), "timeout", ATTEMPTS),
-    "409": Fault(says(409, CANARY), "server", ATTEMPTS),
-    "422": Fault(says(422, CANARY), "request"),
+    "409": Fault(says(409, CANARY), "conflict", ATTEMPTS),
+    "422": Fault(says(422, CANARY), "bad_request"),
     "429": Fault(says(429, CANARY), "rate_limit", ATTEMPTS, "rate_limit", 10),
     "429 with its seconds": Fault(says(429, CANARY, retry_after="7"), "rate_limit", ATTEMPTS, "rate_limit", 7),
-    "500": Fault(says(500, CANARY), "server", ATTEMPTS),
-    "502 as a page": Fault(html(502), "server", ATTEMPTS),
-    "503": Fault(says(503, CANARY), "server", ATTEMPTS),
+    "500": Fault(says(500, CANARY), "server_error", ATTEMPTS),
+    "502 as a page": Fault(html(502), "server_error", ATTEMPTS),
+    "503": Fault(says(503, CANARY), "server_error", ATTEMPTS),
     "dropped": Fault(drops(), "unreachable", ATTEMPTS),
     "cut off": Fault(cut_off('{"id": "1"'), "unreachable", ATTEMPTS),
-    "malformed": Fault(malformed(), "response"),
-    "another shape": Fault(reshaped(note=CANARY), "response"),
+    "malformed": Fault(malformed(), "bad_response"),
+    "another shape": Fault(reshaped(note=CANARY), "bad_response"),
 }
 
 

@@ -19,6 +19,7 @@ STOREYS = (
     ("private_apis", "text", "types", "validation"),
     ("book", "errors", "evidence"),
     ("http", "observing", "system"),
+    ("failures",),
     ("settings",),
     ("profiles",),
     ("ports", "prompt"),

@@ -13,11 +13,11 @@ import pytest
 from graph.agent import Agent
 from graph.memory import Memory, open_memory
 from rag.errors import USER_MESSAGES, UsageError
-from rag.http.http_clients import OPENAI
 from rag.model.endpoint import build_model
 from rag.profiles.profile import load_profile
 from rag.quoting.answerer import QuotingAnswerer
 from rag.settings import Settings
+from rag.system.network import OPENAI
 from rag.types import Event, Response
 from tests.compiled import compiled
 from tests.fakes import FakeEmbedder
@@ -122,10 +122,10 @@ FAILURES: list[tuple[Reply, int, str, str]] = [
     (refuses(401, KEY), 1, "auth_error", "wrong_key"),
     (refuses(403), 1, "auth_error", "forbidden"),
     (refuses(404), 1, "api_error", "model_not_found"),
-    (refuses(400), 1, "invalid_input", "bad_request"),
+    (refuses(400), 1, "api_error", "bad_request"),
     (refuses(400, code="context_length_exceeded"), 1, "context_overflow", "context_length"),
     (refuses(413), 1, "context_overflow", "too_large"),
-    (refuses(422), 1, "invalid_input", "bad_request"),
+    (refuses(422), 1, "api_error", "bad_request"),
     (refuses(429, retry_after="7"), 3, "rate_limit", "rate_limit"),
     (refuses(500), 3, "api_error", "server_error"),
     (refuses(503), 3, "api_error", "server_error"),

@@ -13,7 +13,6 @@ import httpx2
 import pytest
 from langchain_core.documents import Document
 from langchain_qdrant import QdrantVectorStore
-from openai import AsyncOpenAI, OpenAI
 from qdrant_client import QdrantClient, models
 from qdrant_client.async_qdrant_remote import AsyncQdrantRemote
 
@@ -21,47 +20,10 @@ from rag.private_apis import (
     limit_exchanges,
     store_with_documents,
     use_own_channels,
-    without_openai_headers,
 )
-from tests.openai_server import answer, openai_server
 from tests.qdrant_grpc import GrpcQdrant, listening_grpc
 from tests.toys import LangChainEmbedder
 from tests.wire import Reply, WireServer, dripping_headers, listening
-
-ENVIRONMENT = {
-    "OPENAI_ORG_ID": "org-canary",
-    "OPENAI_PROJECT_ID": "project-canary",
-    "OPENAI_CUSTOM_HEADERS": "x-company: header-canary",
-}
-
-
-@pytest.fixture
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.mark.usefixtures("_environment")
-def test_an_openai_client_sends_what_its_environment_says_until_it_is_told_not_to() -> None:
-    with openai_server() as endpoint, OpenAI(api_key="k", base_url=endpoint.address) as client:
-        endpoint.script += [answer("One."), answer("Two.")]
-        assert (client.organization, client.project) == ("org-canary", "project-canary")
-        assert client._custom_headers == {"x-company": "header-canary"}
-        list(client.chat.completions.create(model="m", messages=[], stream=True))
-        without_openai_headers(client)
-        list(client.chat.completions.create(model="m", messages=[], stream=True))
-    before, after = (request.headers for request in endpoint.requests)
-    assert str(before).count("canary") == 3
-    assert "canary" not in str(after)
-    assert after["authorization"] == "Bearer k"
-
-
-@pytest.mark.usefixtures("_environment")
-async def test_an_asynchronous_openai_client_keeps_its_headers_in_the_same_place() -> None:
-    async with AsyncOpenAI(api_key="k", base_url="https://example.org/v1") as client:
-        assert str(client.default_headers).count("canary") == 3
-        without_openai_headers(client)
-        assert "canary" not in str(client.default_headers)
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ async def test_the_stream_shows_a_wait_that_no_service_named_before_the_step_is_
 async def test_a_wait_before_another_search_is_told_when_no_service_named_it() -> None:
     machine = Machine(ANSWER, failures=[embedder_down()], retries=RetrySettings(time_scale=0.01))
     assert (await machine.ask("What is a node?")).status == "success"
-    assert {"type": "waiting", "seconds": 2, "reason": "embedding_server"} in machine.events
+    assert {"type": "waiting", "seconds": 2, "reason": "embedding_server_error"} in machine.events
 
 
 async def test_after_the_last_attempt_no_wait_is_shown() -> None:
@@ -119,7 +119,7 @@ async def test_a_time_too_long_to_wait_is_told_at_once() -> None:
 
 
 def embedder_down() -> AskbookError:
-    return RetrievalError("embedding_server", "Embedding failed: Cohere answered 503.", retryable=True)
+    return RetrievalError("embedding_server_error", "Embedding failed: Cohere answered 503.", retryable=True)
 
 
 async def searched_by_the_model(*failures: Exception) -> Machine:

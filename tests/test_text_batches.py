@@ -154,7 +154,7 @@ async def test_a_failure_that_lasts_is_not_tried_again() -> None:
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             self.calls += 1
-            raise AskbookError("auth_error", "embedding_auth", "no key")
+            raise AskbookError("auth_error", "embedding_wrong_key", "no key")
 
     embedder = Refused()
     with pytest.raises(AskbookError, match="no key"):

@@ -137,13 +137,13 @@ def build_embedder(
         from rag.embedding.local import OnnxEmbeddings
 
         return OnnxEmbeddings(choice.folder, lazy=lazy)
-    from rag.embedding.hosted import HostedEmbeddings, cohere_wire, openai_wire, service_of
+    from rag.embedding.hosted import build_hosted, connection_of
 
-    connect = cohere_wire if choice.provider == "cohere" else openai_wire
     by_default = choice.provider == "cohere" and not settings.embedding_model
     variable = "COHERE_MODEL" if by_default else "ASKBOOK_EMBEDDING_MODEL"
-    service = service_of(choice.provider, settings, needs=f"The embedding model {choice.model}", variable=variable)
-    return HostedEmbeddings(choice.model, service, connect)
+    needs = f"The embedding model {choice.model}"
+    connection = connection_of(choice.provider, settings, needs=needs, variable=variable)
+    return build_hosted(choice.provider, choice.model, connection)
 
 
 def _is_name(value: Path) -> bool:

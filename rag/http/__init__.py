@@ -1,1 +1,1 @@
-"""HTTP clients of services: limits on responses, checked addresses and keys, and the wait that a service names."""
+"""HTTP clients of a Qdrant server."""

@@ -1,4 +1,4 @@
-"""HTTP clients of services: limits on a response, no redirects, and checked addresses and keys.
+"""HTTP clients of a Qdrant server: limits on a response, and no redirects.
 
 A redirect could carry the question, the passages and the texts of a book to a host that the user did not name. httpx
 and its successor httpx2, which the openai library uses, have the same interface; neither is imported here. All clients
@@ -9,26 +9,15 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import time
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final
 
-from rag.errors import UsageError
-
-if TYPE_CHECKING:
-    from pydantic import SecretStr
-
-OPENAI: Final = "https://api.openai.com/v1"
 WIRE_BYTES: Final = 64 * 2**20  # of a whole response, unpacked; an event takes about 300 bytes for a token
 # Both libraries unpack these piece by piece. Others, or one inside another, could fill the memory from one piece.
 _PACKINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
 _HEADERS: Final = {"accept-encoding": "gzip, deflate"}
-_KEY: Final = re.compile(r"[\x21-\x7e]+")
-_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
 class EndlessResponseError(ValueError):
@@ -37,14 +26,6 @@ class EndlessResponseError(ValueError):
 
 class UnreadableResponseError(ValueError):
     """A response of a service is packed in a way that was not asked for, and that could exceed every limit."""
-
-
-def print_no_answers() -> None:
-    """Keep pydantic from printing parts of an answer, which may repeat the key, to standard error.
-
-    The openai library does not check the types of an answer, and pydantic warns of wrong ones with their values.
-    """
-    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 
 def client_options(library: Any, line: int | None = None, seconds: float | None = None) -> dict[str, Any]:
@@ -134,32 +115,3 @@ def _unpacking(library: Any, response: Any) -> Any:
         raise UnreadableResponseError("an unknown content encoding")
     headers = {"content-encoding": packing} if packing else {}
     return library.Response(response.status_code, headers=headers, stream=response.stream, request=response.request)
-
-
-def checked_address(variable: str, address: str) -> str:
-    """The address in a variable. Raises `UsageError`, which does not repeat it, since it may hold a password."""
-    if not address.startswith(("http://", "https://")):
-        raise UsageError(f"{variable} must start with http:// or https://.", code="settings")
-    try:
-        parts = urlsplit(address)
-        whole = bool(parts.hostname) and parts.port != 0  # `port` raises for one that is not a number up to 65535
-    except ValueError:
-        whole = False
-    if not whole or _SPACE.search(address):
-        hint = "Give one such as https://api.openai.com/v1."
-        raise UsageError(f"{variable} is not a web address.", code="settings", hint=hint)
-    if parts.query or parts.fragment or address.endswith("?"):
-        mark = "?" if "?" in address else "#"
-        hint = "Leave that part out. For Azure OpenAI, https://NAME.openai.azure.com/openai/v1/ needs no api-version."
-        raise UsageError(
-            f'{variable} has a "{mark}", and askbook cannot send what follows it.', code="settings", hint=hint
-        )
-    return address
-
-
-def checked_key(variable: str, key: SecretStr) -> SecretStr:
-    """The key in a variable. Raises `UsageError`, which does not show it, for one that cannot be sent."""
-    if not _KEY.fullmatch(key.get_secret_value()):
-        hint = "Copy the whole key, without spaces, quotation marks or line breaks."
-        raise UsageError(f"{variable} has a character that no key has.", code="key_form", hint=hint)
-    return key

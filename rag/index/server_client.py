@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from rag.errors import UsageError, host
 from rag.http.http_clients import async_client_options, client_options
+from rag.system.network import fault_of
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, QdrantClient
@@ -54,8 +55,8 @@ class Server:
 
         try:
             client = AsyncQdrantRemote(**self._options(async_client_options(httpx, seconds=TIMEOUT)))
-        except ValueError as error:
-            raise _no_address() from error
+        except (ValueError, ImportError) as error:
+            raise _not_made(error) from error
         if self.grpc_port is not None:
             from rag.private_apis import use_own_channels
 
@@ -70,8 +71,8 @@ class Server:
 
         try:
             return QdrantClient(**self._options(client_options(httpx, seconds=TIMEOUT)))
-        except ValueError as error:
-            raise _no_address() from error
+        except (ValueError, ImportError) as error:
+            raise _not_made(error) from error
 
     def _options(self, of_http: dict[str, Any]) -> dict[str, Any]:
         """The arguments of both clients. The key is a header: the client warns about an `api_key` without TLS."""
@@ -111,6 +112,12 @@ class PunctualClient:
                 return await member(*args, **options)
 
         return call
+
+
+def _not_made(error: Exception) -> UsageError:
+    """The error for a client that could not be made: because of the address, or of what the environment sets."""
+    wrong = fault_of([error])
+    return UsageError(wrong.message, code="network", hint=wrong.hint) if wrong else _no_address()
 
 
 def _no_address() -> UsageError:

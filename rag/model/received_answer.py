@@ -1,79 +1,44 @@
-"""The response of a model: limits on its size, why it ended, and tool calls fit to be stored.
-
-A model or a server may send for ever. `max_tokens` is only a request: Ollama ignored it for years, and a broken or
-hostile server may too.
-"""
+"""The answer of a model as it arrives: how long it may be, why it ended, and tool calls fit to be stored."""
 
 from __future__ import annotations
 
 import json
-import math
-import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import tool_call_chunk
 
 from rag.errors import AskbookError
-from rag.http.http_clients import EndlessResponseError
 
-LINE_BYTES: Final = 2 * 2**20  # of one event of a stream, which the client keeps in memory
-# Characters of the arguments of one tool call and of all calls of an answer; a query has up to 2,000. LangChain's
-# parser takes quadratic time for arguments that are not JSON, a tenth of a second for one call.
-ARGUMENTS: Final = 4_000
-ALL_ARGUMENTS: Final = 12_000
-_CALL: Final = 100  # a tool call counts as so many characters, however short it is
-
-
-class AnswerLimits(NamedTuple):
-    """Seconds, characters and chunks of one answer. A chunk takes about four kilobytes of memory."""
-
-    seconds: float = 600.0
-    characters: int = 200_000
-    chunks: int = 50_000
+# In `additional_kwargs`: of a chunk a list of one delta, of a message what `whole_fields` makes of all deltas.
+FIELDS: Final = "provider_fields"
+MOST: Final = 200_000  # characters of an answer, its thoughts included
+# Characters of the arguments of all tool calls; a query has up to 2,000. LangChain's parser takes quadratic time for
+# arguments that are not JSON, a second for so many.
+ARGUMENTS: Final = 12_000
 
 
-ANSWER: Final = AnswerLimits()
+_OF_CHUNK: Final = 4  # characters that each chunk counts at least: LangChain keeps four kilobytes of every one
 
 
 class AnswerMeter:
-    """Measures an answer while it arrives. `clock` gives seconds; tests use a fast one.
+    """Measures an answer while it arrives: `max_tokens` is only a request, and a broken server sends for ever."""
 
-    `spent` is the time in seconds that earlier attempts at this answer took, which counts too.
-    """
-
-    def __init__(
-        self, limits: AnswerLimits = ANSWER, clock: Callable[[], float] = time.monotonic, *, spent: float = 0.0
-    ) -> None:
-        self._limits = limits
-        self._clock = clock
-        self._began = clock() - spent
-        self._characters = 0
-        self._arguments: Counter[int | str | None] = Counter()  # characters, by the index of the call
-        self._chunks = 0
+    def __init__(self, most: int = MOST) -> None:
+        self._most = self._left = most
+        self._arguments = ARGUMENTS
 
     def count(self, chunk: AIMessageChunk) -> None:
-        """Count one chunk. Raises `AskbookError` when the answer exceeds a limit; a retry would be as long."""
-        limits = self._limits
-        content = chunk.content
-        self._chunks += 1
-        self._characters += len(content) if isinstance(content, str) else sum(len(str(part)) for part in content)
-        self._characters += _CALL * len(chunk.tool_call_chunks)
-        for call in chunk.tool_call_chunks:
-            self._arguments[call["index"]] += len(call["args"] or "")
-        if self._clock() - self._began > limits.seconds:
-            most = f"{limits.seconds / 60:g} minutes" if limits.seconds >= 60 else f"{limits.seconds:g} seconds"
-            message = f"The model's answer was not complete after {most} and was stopped."
-            raise AskbookError("api_error", "answer_timeout", message, hint="Choose a faster model.")
-        if self._characters > limits.characters or self._chunks > limits.chunks:
-            what = f"{limits.characters:,} characters or {limits.chunks:,} parts"
-            raise _endless(f"The model's answer was longer than {what} and was stopped.")
-        of_one = max((count for index, count in self._arguments.items() if index is not None), default=0)
-        if of_one > ARGUMENTS or self._arguments.total() > ALL_ARGUMENTS:
-            what = f"{ARGUMENTS:,} characters for one search, or {ALL_ARGUMENTS:,} for all of them,"
-            raise _endless(f"The model wrote more than {what} and was stopped.")
+        """Count one chunk. Raises `AskbookError` when the answer exceeds the limit; a retry would be as long."""
+        content = chunk.content if isinstance(chunk.content, str) else str(chunk.content)
+        self._left -= max(_OF_CHUNK, len(content))
+        self._left -= len(str(chunk.additional_kwargs)) if chunk.additional_kwargs else 0
+        self._arguments -= sum(len(call["args"] or "") + 1 for call in chunk.tool_call_chunks)
+        if self._left < 0:
+            raise _endless(f"The model's answer was longer than {self._most:,} characters and was stopped.")
+        if self._arguments < 0:
+            raise _endless(f"The model wrote more than {ARGUMENTS:,} characters for its searches and was stopped.")
 
 
 def _endless(message: str) -> AskbookError:
@@ -83,13 +48,8 @@ def _endless(message: str) -> AskbookError:
 
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "error"]
 
-# Where LangChain's chat models put the reason. Some OpenAI-compatible endpoints use these names in their chunks, too.
-_KEYS: Final = (
-    "finish_reason",  # OpenAI, Gemini, Mistral, Groq, Cohere
-    "stop_reason",  # Anthropic, and Bedrock's older interface
-    "done_reason",  # Ollama
-    "stopReason",  # Bedrock's Converse
-)
+# Where LangChain's chat models put the reason: OpenAI, Gemini, Mistral, Groq and Cohere; Anthropic; Ollama; Bedrock.
+_KEYS: Final = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 # In lower case. A reason that is not listed is a normal end.
 _MEANINGS: Final[dict[str, Finish]] = {
     "length": "length",
@@ -120,13 +80,10 @@ _MEANINGS: Final[dict[str, Finish]] = {
     "other": "error",  # Gemini
 }
 # Values of `model_provider`, which LangChain's chat models set. These providers always name a reason.
-_NAME_IT: Final = frozenset(
-    {"openai", "anthropic", "ollama", "bedrock", "bedrock_converse", "google_genai", "google_vertexai", "groq"}
-    | {"mistralai", "deepseek", "xai", "cohere"}
-)
-
-# Classes of models that always name a reason, and their provider only together with it.
-_NAME_IT_AT_THE_END: Final = frozenset({"ChatOllama"})
+_NAME_IT: Final = frozenset({
+    "openai", "anthropic", "ollama", "bedrock", "bedrock_converse", "google_genai", "google_vertexai", "groq",
+    "mistralai", "deepseek", "xai", "cohere",
+})  # fmt: skip
 
 
 def finish_of(metadata: Mapping[str, Any]) -> Finish | None:
@@ -146,83 +103,17 @@ def refuses(message: BaseMessage) -> bool:
     """Whether a message or chunk has the words of a model that refuses, which OpenAI's send instead of an answer."""
     blocks = message.content if isinstance(message.content, list) else []
     block = any(isinstance(one, dict) and one.get("type") == "refusal" for one in blocks)
-    return block or bool(message.additional_kwargs.get("refusal"))
+    deltas = message.additional_kwargs.get(FIELDS)
+    delta = isinstance(deltas, list) and any(one["delta"].get("refusal") for one in deltas)
+    return block or delta or bool(message.additional_kwargs.get("refusal"))
 
 
 def names_its_finish(metadata: Mapping[str, Any], model: object = None) -> bool:
-    """Whether the model's provider ends every complete answer with a reason, so that one without it broke off."""
-    if metadata.get("model_provider") in _NAME_IT:
-        return True
-    return any(cls.__name__ in _NAME_IT_AT_THE_END for cls in type(model).__mro__)
+    """Whether the model's provider ends every complete answer with a reason, so that one without it broke off.
 
-
-def usable_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk of an OpenAI-compatible endpoint in the form that LangChain reads.
-
-    Counts of tokens that are no whole numbers are left out, and so are all answers but the first, if an endpoint sends
-    several. The keys that LangChain reads without a default are added, and the reason of the end, by whatever name, is
-    in `finish_reason`. Raises `EndlessResponseError` for arguments of a tool call that are too long to be parsed.
+    `ChatOllama` names its provider only together with the reason.
     """
-    if usage := chunk.get("usage"):
-        chunk = {**chunk, "usage": _usable_usage(usage)}
-    choices = chunk.get("choices")
-    if not isinstance(choices, list):
-        return chunk
-    first = [one for one in choices if not isinstance(one, dict) or one.get("index") in (0, None)]
-    if not first or not isinstance(first[0], dict):
-        return {**chunk, "choices": first}
-    choice: dict[str, Any] = {"delta": None, **first[0]}
-    delta = choice["delta"]
-    if isinstance(delta, dict) and isinstance(calls := delta.get("tool_calls"), list):
-        keyed = [{"index": None, "function": None, **call} if isinstance(call, dict) else call for call in calls]
-        choice["delta"] = {**delta, "tool_calls": keyed}
-        for call in keyed:
-            function = call["function"] if isinstance(call, dict) else None
-            arguments = function.get("arguments") if isinstance(function, dict) else None
-            if isinstance(arguments, str) and len(arguments) > ARGUMENTS:
-                raise EndlessResponseError(f"more than {ARGUMENTS:,} characters of arguments")
-    if isinstance(delta, dict) and delta.get("refusal"):  # the words of a model that refuses, in place of content
-        choice["finish_reason"] = "content_filter"
-    elif not choice.get("finish_reason"):
-        places = (choice, delta, chunk)
-        found = (finish_of(place) for place in places if isinstance(place, dict))
-        choice["finish_reason"] = next(filter(None, found), None)
-    return {**chunk, "choices": [choice, *first[1:]]}
-
-
-def _usable_usage(usage: Any) -> dict[str, Any] | None:
-    """The counts of tokens as whole numbers, however an endpoint writes them.
-
-    None if the prompt or the answer has no such count: half of the tokens would be taken for all of them.
-
-    >>> _usable_usage({"prompt_tokens": "11", "completion_tokens": 7.0, "total_tokens": None})
-    {'prompt_tokens': 11, 'completion_tokens': 7}
-    """
-    counts: dict[str, Any] = _counts(usage)
-    if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
-        return None
-    details = {name: _counts(usage.get(name)) for name in ("prompt_tokens_details", "completion_tokens_details")}
-    return counts | {name: found for name, found in details.items() if found}
-
-
-def _counts(named: Any) -> dict[str, int]:
-    pairs = named.items() if isinstance(named, Mapping) else ()
-    return {name: count for name, value in pairs if (count := _count(value)) is not None}
-
-
-def _count(value: Any) -> int | None:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return int(number) if number.is_integer() and 0 <= number < _LARGEST else None
-
-
-_LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold
-_DEEPEST: Final = 20  # levels of nested values; the tools take none
-_CALLS: Final = 20  # of one message that are kept; three are carried out, and each refusal takes room in the prompt
-_NAME: Final = 200  # characters of the id and of the name of a call; those of services have up to 64
-_NOTHING: Final = "{}"  # the arguments of a call whose own cannot be stored
+    return metadata.get("model_provider") in _NAME_IT or type(model).__name__ == "ChatOllama"
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
@@ -234,6 +125,57 @@ def as_chunk(message: AIMessage) -> AIMessageChunk:
     pieces = [tool_call_chunk(name=name, args=args, id=id_, index=n) for n, (name, args, id_) in enumerate(calls)]
     whole = message.model_dump(include={"content", "additional_kwargs", "response_metadata", "usage_metadata", "id"})
     return AIMessageChunk(**whole, tool_call_chunks=pieces)
+
+
+def whole_fields(deltas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields of a message from those of its chunks: texts are joined, lists go on, pieces of an index are one."""
+    whole: dict[str, Any] = {}
+    for delta in (one["delta"] for one in deltas):
+        for name, value in delta.items():
+            before = whole.get(name)
+            if isinstance(value, str) and isinstance(before, str):
+                whole[name] = before + value
+            elif isinstance(value, list):
+                whole[name] = before or []
+                for piece in value:
+                    _add_piece(whole[name], piece)
+            elif isinstance(value, dict) and isinstance(before, dict):
+                whole[name] = before | value
+            else:
+                whole[name] = value
+    if calls := whole.get("tool_calls"):
+        by_index = {call["index"]: {name: call[name] for name in call if name != "index"} for call in calls}
+        whole["tool_calls"] = [by_index.get(index, {}) for index in range(max(by_index) + 1)]
+    return whole
+
+
+_TEXTS: Final = frozenset({"text", "thinking", "summary", "data", "signature", "reasoning"})
+
+
+def _add_piece(pieces: list[Any], piece: Any) -> None:
+    """Add a piece of a list, or what it adds to the last piece of the same index and type."""
+    last = pieces[-1] if pieces else None
+    if not (isinstance(last, dict) and isinstance(piece, dict)) or _place(last) != _place(piece):
+        pieces.append(dict(piece) if isinstance(piece, dict) else piece)
+        return
+    for name, value in piece.items():
+        before = last.get(name)
+        if name in _TEXTS and isinstance(value, str) and isinstance(before, str):
+            last[name] = before + value
+        elif value is not None:
+            last[name] = value
+
+
+def _place(piece: Mapping[str, Any]) -> Any:
+    """What pieces of one block have in common; nothing without an index."""
+    return (piece["index"], piece.get("type")) if piece.get("index") is not None else id(piece)
+
+
+_LARGEST: Final = 2**63 - 1  # what msgpack, and with it a checkpoint, can hold
+_DEEPEST: Final = 20  # levels of nested values; the tools take none
+_CALLS: Final = 20  # of one message that are kept; three are carried out, and each refusal takes room in the prompt
+_NAME: Final = 200  # characters of the id and of the name of a call; those of services have up to 64
+_NOTHING: Final = "{}"  # the arguments of a call whose own cannot be stored
 
 
 def clean_calls(message: AIMessage) -> None:

@@ -6,14 +6,16 @@ import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rag.book import Chunk
-from rag.embedding import hosted
-from rag.embedding.hosted_errors import Service, hosted_faults
+from rag.embedding.hosted import HostedConnection, cohere_client, connection_of
+from rag.failures import failure_of
 from rag.ports import Reranker
 
 if TYPE_CHECKING:
+    from langchain_cohere import CohereRerank
+
     from rag.book import Candidate
     from rag.settings import Settings
 
@@ -46,40 +48,34 @@ class CohereReranker:
 
     model_id = MODEL
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
+    def __init__(self, connection: HostedConnection) -> None:
+        self.service = connection.service
+        self._connection = connection
 
     def rerank(self, question: str, texts: Sequence[str]) -> list[int]:
-        with hosted_faults("rerank", self.service):
+        try:
             results = self._client.rerank(list(texts), question, top_n=len(texts))
             scores = {result["index"]: float(result["relevance_score"]) for result in results}
             whole = len(results) == len(texts) and sorted(scores) == list(range(len(texts)))
             if not whole or not all(map(math.isfinite, scores.values())):
                 raise ValueError("it must be one score for each text")
             return sorted(scores, key=lambda place: -scores[place])
+        except Exception as failure:
+            raise failure_of(failure, self.service) from None
 
     @cached_property
-    def _client(self) -> Any:
-        """langchain-cohere's reranker on our own client: its own has no timeout, and Cohere's SDK retries twice."""
+    def _client(self) -> CohereRerank:
+        """langchain-cohere's reranker, on a client with a timeout, which asks once."""
         from cohere import ClientV2
         from langchain_cohere import CohereRerank
 
-        class Once(ClientV2):
-            def rerank(self, **kwargs: Any) -> Any:
-                return super().rerank(**kwargs, request_options={"max_retries": 0})
-
-        # base_url=None is Cohere's own address. Without it, a variable that is not one of our settings is read.
-        client = Once(
-            self.service.key.get_secret_value(),
-            base_url=self.service.base_url,
-            timeout=hosted.TIMEOUT,
-            httpx_client=hosted.cohere_http_client(),
+        return CohereRerank(
+            client=cohere_client(ClientV2, self._connection), model=MODEL, cohere_api_key=self._connection.key
         )
-        return CohereRerank(client=client, model=MODEL, cohere_api_key=self.service.key)
 
 
 def build_reranker(settings: Settings) -> Reranker:
     """The reranker. Nothing is called. Raises `UsageError` if its key is not set."""
     return CohereReranker(
-        hosted.service_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK")
+        connection_of("cohere", settings, needs="ASKBOOK_RERANK=cohere", variable="ASKBOOK_RERANK", part="rerank")
     )

@@ -78,6 +78,16 @@ def need(library: str, extra: str, wanted: str) -> None:
         raise UsageError(f"{wanted} needs the extra {extra}, which is not installed.", code="missing_extra", hint=hint)
 
 
+def need_package(library: str, wanted: str) -> None:
+    """Raise `UsageError` unless a package is installed that is no extra. `wanted` names what needs it, in words."""
+    if not _is_installed(library):
+        from rag.errors import UsageError
+
+        package = library.replace("_", "-")
+        message = f"{wanted} needs the package {package}, which is not installed."
+        raise UsageError(message, code="missing_extra", hint=f"Install it: pip install {package}")
+
+
 def onnx_runtime() -> Any:
     """Load onnxruntime with its telemetry turned off, unless the user has set the variable.
 

@@ -38,7 +38,6 @@ SHOWN: Final = answer(f"{FOUR_TEETH}\n\n", "A widget is a small", finish=None, u
 SILENT: Final = openai_server.Reply(hang=True, silent=True)
 BODY: Final = "Rate limit reached. Please try again in 59.5s."
 WRECK: Final = "What colour is the paint of a gadget, please?"
-PARTS: Final = pytest.mark.xfail(strict=True, reason="parts issue: one table of failures, a wait also in the body")
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,6 @@ CASES: Final[dict[str, tuple[Reply, str, int | None, str]]] = {
     "index away": (AWAY, "retrieval_error", None, ""),
 }
 # fmt: on
-NOT_YET: Final = {"model 400", "model 422", "model 429, wait in the body"}
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ async def _outcome(stage: Stage, name: str) -> Outcome:
             return Outcome(failed, requests, after, model.requests[-1].body["messages"], await agent.conversation(name))
 
 
-@pytest.mark.parametrize("name", [pytest.param(one, marks=PARTS) if one in NOT_YET else one for one in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_a_failure_is_an_error_of_its_type_with_its_sentence_and_a_hint(name: str, outcomes: Outcomes) -> None:
     (_, kind, retry_after, tries), outcome = CASES[name], outcomes[name]
     failed = outcome.failed
