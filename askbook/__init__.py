@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graph.build import build_graph
     from rag.errors import AskbookError, UsageError
     from rag.grounding import check, prove
-    from rag.index.langchain_store import as_vector_store
+    from rag.index.catalog import as_vector_store
     from rag.search.retriever import as_retriever
     from rag.services import open_services
     from rag.settings import Settings
@@ -52,7 +52,7 @@ _HOMES: Final = {
     "SyncAgent": "graph.agent_sync",
     "UsageError": "rag.errors",
     "as_retriever": "rag.search.retriever",
-    "as_vector_store": "rag.index.langchain_store",
+    "as_vector_store": "rag.index.catalog",
     "build_graph": "graph.build",
     "check": "rag.grounding",
     "open_agent": "graph.agent",

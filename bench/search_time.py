@@ -7,7 +7,7 @@ measured apart. Prints the 50th and 95th percentile in milliseconds of the embed
 the bare engine, twice; then the rest of the search divided by both. Each is printed by the clock and as time of the
 processor, whose ratios hold on a busy machine too.
 
-The bare engine is one batch made directly on an open shard of qdrant-edge: the same legs, dense and sparse, with the
+The bare engine is one batch made directly on an open shard of qdrant-edge: the same vectors, dense and sparse, with the
 same limit, and the payloads of the hits. Once the payloads are only requested, and stay in the engine's own memory; the
 other time they are read, as any program must that shows a hit. The three are measured in turn, in all orders, each
 after an embedding.
@@ -29,10 +29,11 @@ from qdrant_edge import EdgeShard, Query, QueryBatchRequest, QueryRequest
 from qdrant_edge import SparseVector as EdgeSparse
 
 from bench.table import Row
-from rag.book import RECIPE, Chunk, IndexInfo, Leg, Point, SparseVector
+from rag.book import RECIPE, Chunk, IndexInfo, Point, SparseVector, Vector
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
-from rag.index.edge import EdgeIndex
-from rag.index.points import DENSE, SPARSE
+from rag.index.catalog import build_index
+from rag.index.payload import DENSE, SPARSE
+from rag.ports import ChunkIndex
 from rag.search.ranking import contexts
 from rag.search.retriever import DEPTH, HybridRetriever
 from rag.types import AnsweredQuestion
@@ -68,9 +69,9 @@ class TimedEmbedder:
         return vectors
 
 
-def bare_time(shard: EdgeShard, legs: Sequence[Leg], *, read: bool) -> NDArray[np.float64]:
+def bare_time(shard: EdgeShard, vectors: Sequence[Vector], *, read: bool) -> NDArray[np.float64]:
     """Seconds of a search's requests in the engine alone, with the payloads turned into Python objects or not."""
-    batch = [QueryRequest(limit=DEPTH, with_payload=True, query=nearest(leg)) for leg in legs]
+    batch = [QueryRequest(limit=DEPTH, with_payload=True, query=nearest(vector)) for vector in vectors]
     began = now()
     answers = shard.query_batch(QueryBatchRequest(batch))
     if read:
@@ -78,10 +79,10 @@ def bare_time(shard: EdgeShard, legs: Sequence[Leg], *, read: bool) -> NDArray[n
     return now() - began
 
 
-def nearest(leg: Leg) -> Any:
-    if isinstance(leg, SparseVector):
-        return Query.Nearest(EdgeSparse(list(leg.indices), list(leg.values)), using=SPARSE)
-    return Query.Nearest(list(leg), using=DENSE)
+def nearest(vector: Vector) -> Any:
+    if isinstance(vector, SparseVector):
+        return Query.Nearest(EdgeSparse(list(vector.indices), list(vector.values)), using=SPARSE)
+    return Query.Nearest(list(vector), using=DENSE)
 
 
 def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
@@ -106,12 +107,12 @@ def points(count: int, dimension: int, sparse: Bm25Encoder) -> Iterator[Point]:
 
 
 async def measure(
-    index: EdgeIndex, shard: EdgeShard, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[AnsweredQuestion]
+    index: ChunkIndex, shard: EdgeShard, embedder: OnnxEmbeddings, sparse: Bm25Encoder, past: list[AnsweredQuestion]
 ) -> NDArray[np.float64]:
     """Milliseconds of each search by both clocks: embedding, the rest, the engine with payloads requested, and read."""
     texts = [QUESTION, *contexts(QUESTION, past)]
     raw, *others = embedder.embed_queries(texts)
-    legs: list[Leg] = [raw, sparse.encode_query(QUESTION), *others]
+    vectors: list[Vector] = [raw, sparse.encode_query(QUESTION), *others]
     rows = np.zeros((TIMES, 2, 4))
     for number in range(TIMES):
         timed = TimedEmbedder(embedder)
@@ -123,7 +124,7 @@ async def measure(
                 rows[number, :, 0], rows[number, :, 1] = timed.spent, now() - began - timed.spent
             else:
                 embedder.embed_queries(texts)  # the model takes the processor's caches, as it does before a search
-                rows[number, :, 1 + turn % 3] = bare_time(shard, legs, read=turn % 3 == 2)
+                rows[number, :, 1 + turn % 3] = bare_time(shard, vectors, read=turn % 3 == 2)
     return rows[5:] * 1000
 
 
@@ -132,7 +133,7 @@ async def measured(home: Path, sizes: Sequence[int]) -> list[tuple[int, str, NDA
     embedder, sparse = OnnxEmbeddings(), Bm25Encoder()
     found = []
     for size in sizes:
-        index = EdgeIndex(home / "index", f"made-up-{size}")
+        index = build_index(home=home, collection=f"made-up-{size}")
         info = await index.info()
         if info is None or info.chunks != size:
             info = IndexInfo(

@@ -70,7 +70,7 @@ async def _check_search(index: ChunkIndex, info: IndexInfo, embedder: Embedder, 
 
     await require_matching_models(index, embedder, Bm25Encoder(), owner)
     vector = await asyncio.to_thread(embedder.embed_query, "one search")
-    found = await index.search(lambda _: [vector], lambda matches: len(matches.scores), limit=1)
+    found = await index.search([vector], lambda matches: len(matches.scores), limit=1)
     if info.chunks and not found:
         raise RetrievalError(
             "index_vectors",
@@ -108,14 +108,14 @@ async def proposal(settings: Settings, profile: Profile, collection: str | Askbo
     from rag.books.book_settings import collection_index
     from rag.index.collection_schema import is_ours
     from rag.index.mapping_proposal import POINTS, proposed_profile
-    from rag.index.server import ServerIndex
+    from rag.index.qdrant_index import QdrantIndex
 
     if code not in _UNMAPPED or isinstance(collection, AskbookError):
         return ""
     index = None
     try:
         index = collection_index(settings, collection, profile)
-        if not isinstance(index, ServerIndex):
+        if not isinstance(index, QdrantIndex):
             return ""
         described, payloads = await index.look_inside(POINTS)
     except AskbookError:  # the check "book" has reported it

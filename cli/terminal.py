@@ -297,7 +297,7 @@ def progress_bar(doing: str, noun: str = "passage") -> Iterator[Callable[[int, i
 
 
 def preload(*modules: str) -> None:
-    """Load the embedding model's libraries, then `modules`, in a thread while LangGraph is imported."""
+    """Load the libraries of the embedding model, `modules` and the vector store in a thread, during other imports."""
     threading.Thread(target=_import_libraries, args=modules, daemon=True).start()
 
 
@@ -307,7 +307,7 @@ def _import_libraries(*modules: str) -> None:
     from rag.system.process import onnx_runtime
 
     onnx_runtime()
-    for module in modules:
+    for module in (*modules, "langchain_qdrant.qdrant"):
         import_module(module)
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.retrievers import BaseRetriever
-    from qdrant_client import AsyncQdrantClient
+    from langchain_core.vectorstores import VectorStore
+    from qdrant_client import QdrantClient
 
     from rag.ingest.chunk_vectors import OnProgress
     from rag.ingest.report import IngestProgress, IngestReport
@@ -293,11 +294,11 @@ async def open_agent(
     *,
     collection: str | None = None,
     model: BaseChatModel | None = None,
-    retriever: BaseRetriever | None = None,
+    retriever: BaseRetriever | VectorStore | None = None,
     embeddings: Embeddings | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     store: BaseStore | None = None,
-    qdrant_client: AsyncQdrantClient | None = None,
+    qdrant_client: QdrantClient | None = None,
     judge: Judge | None = None,
     progress: OnProgress | None = None,
     retries: RetrySettings = DEFAULT_RETRIES,

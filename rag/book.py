@@ -138,7 +138,7 @@ class SparseVector:
     values: Sequence[float]
 
 
-Leg = Sequence[float] | SparseVector  # what one ranking of a search is made for: a dense or a sparse vector
+Vector = Sequence[float] | SparseVector  # what is searched for: a dense or a sparse vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +152,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The chunks that a search found, without their texts. Each has a row; rows are in the order of the chunks' ids.
+    """The chunks that a search found. Each has a row; rows are in the order of the chunks' ids.
 
-    `scores` has a row for each chunk and a column for each leg: its cosine for a dense leg, its BM25 score for a sparse
-    one, where 0 means that no term matches. `rankings` holds the rows of each leg's best hits, best first. `prose` has
-    the words of prose of each chunk (see `rag.index.points`), of which at most 255 are counted. `read` returns the
-    chunks of some rows, in their order, as the collection was at the search; it may block.
+    `scores` has a row for each chunk and a column for each vector that was searched for: the cosine for a dense vector,
+    the BM25 score for a sparse one, where 0 means that no term matches. `rankings` holds the rows of each vector's best
+    hits, best first. `prose` has the words of prose of each chunk (see `rag.index.payload`). `read` returns the chunks
+    of some rows, in their order.
     """
 
-    legs: Sequence[Leg]
+    vectors: Sequence[Vector]
     scores: NDArray[float64]
     rankings: Sequence[NDArray[intp]]
     prose: NDArray[float64]

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.retrievers import BaseRetriever
-    from qdrant_client import AsyncQdrantClient
+    from langchain_core.vectorstores import VectorStore
+    from qdrant_client import QdrantClient
 
     from rag.ports import Embedder, Judge
 
@@ -31,9 +32,9 @@ class CallerParts:
     """The parts that the caller brings; None means askbook's own. askbook closes none of them."""
 
     model: BaseChatModel | None = None
-    retriever: BaseRetriever | None = None
+    retriever: BaseRetriever | VectorStore | None = None
     embeddings: Embeddings | None = None
-    qdrant_client: AsyncQdrantClient | None = None
+    qdrant_client: QdrantClient | None = None
     judge: Judge | None = None
 
     def check(self) -> None:
@@ -41,7 +42,8 @@ class CallerParts:
         for name, kind in self._kinds().items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
-                problem = f"{name} must be of the class {kind.__name__}, not {type(value).__name__}."
+                wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+                problem = f"{name} must be of the class {wanted}, not {type(value).__name__}."
                 raise UsageError(problem, code="given")
         if self.judge is not None and not (
             callable(getattr(self.judge, "judge", None)) and hasattr(self.judge, "model_id")
@@ -50,16 +52,18 @@ class CallerParts:
         if self.retriever is not None and self.qdrant_client is not None:
             raise UsageError("Give a retriever or a qdrant_client, not both: a retriever has its own index.")
 
-    def _kinds(self) -> dict[str, type]:
+    def _kinds(self) -> dict[str, type | tuple[type, ...]]:
         from langchain_core.embeddings import Embeddings
         from langchain_core.language_models import BaseChatModel
         from langchain_core.retrievers import BaseRetriever
+        from langchain_core.vectorstores import VectorStore
 
-        kinds: dict[str, type] = {"model": BaseChatModel, "retriever": BaseRetriever, "embeddings": Embeddings}
+        kinds: dict[str, type | tuple[type, ...]] = {"model": BaseChatModel, "embeddings": Embeddings}
+        kinds["retriever"] = (BaseRetriever, VectorStore)
         if self.qdrant_client is not None:
-            from qdrant_client import AsyncQdrantClient
+            from qdrant_client import QdrantClient
 
-            kinds["qdrant_client"] = AsyncQdrantClient
+            kinds["qdrant_client"] = QdrantClient
         return kinds
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
+from rag.book import Chunk, IndexEntry, IndexInfo, Matches, Point, SearchFilter, SparseVector, Vector
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rag.book import SearchResult
     from rag.profiles.profile import Profile
     from rag.types import AnsweredQuestion, Passage
-
 
 Ranked = TypeVar("Ranked")
 
@@ -114,17 +113,16 @@ class ChunkIndex(Protocol):
 
     async def search(
         self,
-        encode: Callable[[IndexInfo], Sequence[Leg]],
+        vectors: Sequence[Vector],
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: SearchFilter | None = None,
     ) -> Ranked:
-        """Rank the best `limit` chunks of each leg by `rank`, which gets the scores of all of them in every leg.
+        """Rank the best `limit` chunks for each vector by `rank`, which gets the scores of all for every vector.
 
-        `encode` makes the legs; it gets the record of the collection before anything is searched. Both functions are
-        called once, in a worker thread, and may block; their exceptions pass through. Record, scores and chunks are of
-        one state of the collection, if the engine can guarantee that.
+        `rank` is called in a worker thread and may block; its exceptions pass through. It is called again if the
+        collection is replaced meanwhile, so that scores and chunks are of one state.
         """
         ...
 

@@ -287,8 +287,9 @@ def _embedder_of(
     settings: Settings, profile: Profile, book: str, caller_parts: CallerParts, shared_with: LiveServices | None
 ) -> Embedder:
     """The book's embedder: the caller's, or one that the services beside it have already, if it is the same model."""
-    if caller_parts.embeddings is not None and book != MANUAL:
-        return as_embedder(caller_parts.embeddings)
+    given = caller_parts.embeddings or getattr(caller_parts.retriever, "embeddings", None)  # those of a vector store
+    if given is not None and book != MANUAL:
+        return as_embedder(given)
     if shared_with is not None:
         choice = embedding_of(settings, profile, book)
         if choice == shared_with.embedding:

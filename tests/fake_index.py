@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 
-from rag.book import Chunk, IndexEntry, IndexInfo, Leg, Matches, Point, SearchFilter
+from rag.book import Chunk, IndexEntry, IndexInfo, Matches, Point, SearchFilter, Vector
 from rag.ports import Ranked
 
 
@@ -24,7 +24,7 @@ class FakeIndex:
 
     async def search(
         self,
-        encode: Callable[[IndexInfo], Sequence[Leg]],
+        vectors: Sequence[Vector],
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,

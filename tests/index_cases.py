@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
-from rag.book import Chunk, IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
+from rag.book import Chunk, IndexInfo, Matches, Point, SearchFilter, SparseVector, Vector
 from rag.ports import ChunkIndex
 
 DIMENSION = 4
@@ -53,7 +53,7 @@ def terms(*indices: int) -> SparseVector:
 
 
 class Hit(NamedTuple):
-    """A chunk in the ranking of one leg, with its scores in all legs."""
+    """A chunk in the ranking of one vector, with its scores for all vectors."""
 
     chunk: Chunk
     score: float
@@ -61,18 +61,17 @@ class Hit(NamedTuple):
 
 
 async def rankings(
-    index: ChunkIndex, legs: Sequence[Leg], *, limit: int, where: SearchFilter | None = None
+    index: ChunkIndex, vectors: Sequence[Vector], *, limit: int, where: SearchFilter | None = None
 ) -> list[list[Hit]]:
-    """The ranking of each leg, with the chunks read."""
+    """The ranking of each vector, with the chunks read."""
 
     def rank(matches: Matches) -> list[list[Hit]]:
-        assert list(matches.legs) == list(legs)
         return [
             [
-                Hit(chunk, float(matches.scores[row, leg]), tuple(matches.scores[row].tolist()))
+                Hit(chunk, float(matches.scores[row, place]), tuple(matches.scores[row].tolist()))
                 for row, chunk in zip(rows, matches.read(rows), strict=True)
             ]
-            for leg, rows in enumerate(matches.rankings)
+            for place, rows in enumerate(matches.rankings)
         ]
 
-    return await index.search(lambda _: legs, rank, limit=limit, where=where)
+    return await index.search(vectors, rank, limit=limit, where=where)

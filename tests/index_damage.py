@@ -11,13 +11,13 @@ from qdrant_client import models as server_models
 
 def delete_in_folder(home: Path, collection: str, ids: Collection[str]) -> None:
     """Delete the points of chunks in the shard of an embedded collection."""
-    from qdrant_edge import EdgeShard, ScrollRequest, UpdateOperation
+    from qdrant_edge import EdgeShard, UpdateOperation
 
     root = home / "index" / collection
-    shard = EdgeShard.load(str(root / (root / "current").read_text() / "shard"))
-    records, _ = shard.scroll(ScrollRequest(limit=10_000, with_payload=["chunk_id"]))
-    points = [record.id for record in records if record.payload and record.payload["chunk_id"] in ids]
-    shard.update(UpdateOperation.delete_points(list(points)))
+    folder = root / (root / "current").read_text()
+    known = [line.split()[0] for line in (folder / "points.txt").read_text().splitlines()]
+    shard = EdgeShard.load(str(folder / "shard"))
+    shard.update(UpdateOperation.delete_points([known.index(id) for id in ids]))
     shard.flush()
     shard.close()
 

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import QdrantClient
 
-from rag.index.catalog import build_index
-from rag.index.edge import EdgeIndex
-from rag.index.server import ServerIndex
-from rag.index.server_client import Server
+from rag.index.catalog import build_index, index_on
+from rag.index.server import Server
 from rag.ports import ChunkIndex
 from tests.qdrant_grpc import listening_grpc
 from tests.qdrant_server import QdrantServer
@@ -32,10 +30,10 @@ KINDS: Final = ("edge", "local", "http", "grpc", "real")
 async def opened(kind: str, folder: Path) -> AsyncIterator[ChunkIndex]:
     """An empty index of that kind. Skips the test where it is "real" and there is no server."""
     if kind == "edge":
-        yield EdgeIndex(folder, COLLECTION)
+        yield build_index(home=folder, collection=COLLECTION)
         return
     if kind == "local":
-        made: ChunkIndex = ServerIndex(AsyncQdrantClient(location=":memory:"), COLLECTION)
+        made: ChunkIndex = index_on(QdrantClient(location=":memory:"), COLLECTION, "in this process")
         yield made
         await made.aclose()
         return

@@ -114,10 +114,6 @@ def _change_aliases(engine: QdrantLocal, asked: Any) -> Any:
     return wire.CollectionOperationResponse(result=engine.update_collection_aliases(actions))
 
 
-def _count(engine: QdrantLocal, asked: Any) -> Any:
-    return wire.CountResponse(result=wire.CountResult(count=engine.count(asked.collection_name).count))
-
-
 def _done() -> Any:
     return wire.PointsOperationResponse(result=wire.UpdateResult(operation_id=1, status=wire.UpdateStatus.Completed))
 
@@ -155,14 +151,8 @@ def _scroll(engine: QdrantLocal, asked: Any) -> Any:
 
 
 def _query(engine: QdrantLocal, asked: Any) -> Any:
-    requests = [GrpcToRest.convert_query_points(one) for one in asked.query_points]
-    answers = engine.query_batch_points(asked.collection_name, requests)
-    return wire.QueryBatchResponse(
-        result=[
-            wire.BatchResult(result=[RestToGrpc.convert_scored_point(point) for point in answer.points])
-            for answer in answers
-        ]
-    )
+    (answer,) = engine.query_batch_points(asked.collection_name, [GrpcToRest.convert_query_points(asked)])
+    return wire.QueryResponse(result=[RestToGrpc.convert_scored_point(point) for point in answer.points])
 
 
 _COLLECTIONS = {
@@ -175,11 +165,10 @@ _COLLECTIONS = {
     "UpdateAliases": _change_aliases,
 }
 _POINTS = {
-    "Count": _count,
     "CreateFieldIndex": _index,
     "Upsert": _upsert,
     "Delete": _delete,
     "Get": _get,
     "Scroll": _scroll,
-    "QueryBatch": _query,
+    "Query": _query,
 }

@@ -113,7 +113,7 @@ async def test_embeddings_without_a_name_never_get_the_vectors_of_others(setting
 async def test_two_ingestions_of_one_agent_exclude_each_other(settings: Settings, tiny_source: Path) -> None:
     index = collection_index(settings, "widgets")
     async with open_agent(settings, collection="widgets") as agent, index.writing():
-        with pytest.raises(RetrievalError, match="locked"):
+        with pytest.raises(RetrievalError, match="is being changed by process"):
             await agent.ingest(tiny_source)
 
 

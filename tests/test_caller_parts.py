@@ -13,13 +13,15 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_qdrant import QdrantVectorStore
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field, SecretStr
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import QdrantClient
 
 from graph.agent import open_agent
 from graph.storage import thread_config
@@ -27,7 +29,7 @@ from nodes.archive import BLOCK, WINDOW, namespace_of
 from rag.caller_parts import as_embedder
 from rag.embedding.local import Bm25Encoder
 from rag.errors import MemoryFailureError, UsageError
-from rag.index.server import ServerIndex
+from rag.index.catalog import index_on
 from rag.search.langchain_retriever import SeenChunkIndex, chunk_of, score_of
 from rag.search.retriever import as_retriever, document_of
 from rag.settings import Settings
@@ -205,7 +207,7 @@ async def test_a_retriever_s_index_is_neither_searched_nor_filled() -> None:
     index = SeenChunkIndex("book")
     assert (await index.info(), await index.entries(), await index.fetch(["none"])) == (None, [], [])
     with pytest.raises(UsageError):
-        await index.search(lambda _: [[1.0]], lambda _: None, limit=1)
+        await index.search([[1.0]], lambda _: None, limit=1)
 
 
 # --- our own search, as others see it --------------------------------------------------------------------------------
@@ -250,16 +252,32 @@ async def test_other_chains_can_use_the_search(settings: Settings) -> None:
             retriever.invoke(QUESTION)
 
 
+# --- a vector store ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [InMemoryVectorStore, QdrantVectorStore])
+async def test_a_vector_store_of_the_caller_is_searched_with_its_own_embeddings(settings: Settings, kind: type) -> None:
+    """Of Qdrant's store the scores are taken; for others its embeddings compare the question with the documents."""
+    embeddings = DeterministicFakeEmbedding(size=8)
+    texts = ["Every widget has exactly four teeth.", "A gadget is painted green."]
+    more = {"location": ":memory:", "collection_name": "theirs"} if kind is QdrantVectorStore else {}
+    store = kind.from_texts(texts, embeddings, **more)  # type: ignore[attr-defined]  # of both classes
+    async with open_agent(settings, retriever=store, model=ScriptedModel(script=[ANSWER])) as agent:
+        response = await agent.ask("Every widget has exactly four teeth.", context=Context(score_threshold=0.9))
+    assert (response.status, response.citations[0].text_preview) == ("success", texts[0])
+    assert [round(chunk.score, 5) for chunk in response.retrieved_chunks] == [1.0]
+
+
 # --- embeddings and a client of Qdrant -------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect")
 async def test_embeddings_and_a_client_of_the_caller_serve_the_book(settings: Settings, tiny_source: Path) -> None:
     embeddings = DeterministicFakeEmbedding(size=8)
-    client = AsyncQdrantClient(":memory:")
+    client = QdrantClient(":memory:")
     await ingest(
         [tiny_source],
-        index=ServerIndex(client, "mine"),
+        index=index_on(client, "mine", "in this process"),
         embedder=as_embedder(embeddings),
         sparse=Bm25Encoder(),
         vectors=FakeVectors(),
@@ -268,8 +286,8 @@ async def test_embeddings_and_a_client_of_the_caller_serve_the_book(settings: Se
     async with open_agent(settings, collection="mine", **given) as agent:
         response = await agent.ask("Every widget has exactly four teeth.", context=Context(score_threshold=0))
         assert (response.status, agent.services.index.collection) == ("success", "mine")
-    assert await client.collection_exists("mine"), "the caller's client is still open"
-    await client.close()
+    assert client.collection_exists("mine"), "the caller's client is still open"
+    client.close()
 
 
 async def test_embeddings_that_did_not_make_the_book_are_an_error(settings: Settings) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.book import IndexEntry, IndexInfo, Leg, Matches, SearchFilter
-from rag.errors import RetrievalError, UsageError
+from rag.book import IndexEntry, Matches, SearchFilter
+from rag.errors import RetrievalError
 from rag.ports import ChunkIndex
 from tests import index_cases
 from tests.index_cases import chunk_id, make_chunk, make_point, rankings, terms
@@ -158,23 +158,11 @@ async def test_the_words_of_prose_of_each_hit_are_known(index: ChunkIndex) -> No
     await index.replace(INFO, add=points[1:], remove=[])
 
     def rank(matches: Matches) -> dict[str, float]:
-        rows = range(len(matches.prose))
-        return {chunk.source_file_path: matches.prose[row] for row, chunk in zip(rows, matches.read(rows), strict=True)}
+        read = matches.read(range(3))
+        assert [chunk.id for chunk in read] == sorted(chunk.id for chunk in read)
+        return {chunk.source_file_path: count for chunk, count in zip(read, matches.prose, strict=True)}
 
-    assert await index.search(lambda _: [NORTH], rank, limit=5) == {"a.md": 4, "b.md": 60, "c.md": 255}
-
-
-async def test_the_legs_are_encoded_for_the_collection_that_is_searched_and_before_it(index: ChunkIndex) -> None:
-    await index.replace(INFO, add=[make_point("a")], remove=[])
-    seen = []
-
-    def encode(info: IndexInfo) -> list[Leg]:
-        seen.append(info)
-        raise UsageError("Not these models.")
-
-    with pytest.raises(UsageError, match="Not these models"):
-        await index.search(encode, lambda matches: matches, limit=1)
-    assert seen == [replace(INFO, chunks=1)]
+    assert await index.search([NORTH], rank, limit=5) == {"a.md": 4, "b.md": 60, "c.md": 255}
 
 
 async def test_the_empty_sparse_vector_of_stop_words_finds_nothing(index: ChunkIndex) -> None:
@@ -214,15 +202,6 @@ async def test_a_url_prefix_lets_through_exactly_the_urls_that_start_with_it(ind
         dense, sparse = await rankings(index, [NORTH, terms(1)], limit=9, where=SearchFilter(url_prefix=prefix))
         assert set(names(dense)) == found, prefix
         assert set(names(sparse)) == found, prefix
-
-
-async def test_equal_scores_are_in_the_order_of_their_ids_even_at_the_cut(index: ChunkIndex) -> None:
-    points = [make_point(f"p{i}") for i in range(40)]
-    await index.replace(INFO, add=points, remove=[])
-    ids = sorted(point.chunk.id for point in points)
-    for leg in (NORTH, terms(1)):
-        (hits,) = await rankings(index, [leg], limit=5)
-        assert [hit.chunk.id for hit in hits] == ids[:5]
 
 
 async def test_fetch_keeps_the_order_asked_for_and_leaves_unknown_ids_out(index: ChunkIndex) -> None:

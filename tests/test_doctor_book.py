@@ -64,8 +64,8 @@ def test_a_book_on_a_server_is_searched_for_real(
     place = f"on the Qdrant server {server.address.removeprefix('http://')}"
     read_by = "read as plain pages (no generator's configuration was found)"
     assert check["detail"] == f'"book", 4 passages, {place}, {read_by}'
-    (batch,) = server.bodies("/points/query/batch")
-    assert len(batch["searches"]) == 1
+    (query,) = server.bodies("/points/query")
+    assert query["using"] == "dense"
 
 
 def test_a_server_without_books_has_the_manual(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.errors import RetrievalError, UsageError
 from rag.index.catalog import build_index
 from rag.index.mapping_proposal import payload_section, propose
-from rag.index.server_client import Server
+from rag.index.server import Server
 from rag.profiles.schema import BookSection
 from rag.search.retriever import HybridRetriever
 from rag.settings import Settings, variables

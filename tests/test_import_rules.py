@@ -18,7 +18,7 @@ LAYERS = ("rag", "state", "nodes", "graph", "cli", "run", "askbook")  # each may
 STOREYS = (
     ("private_apis", "text", "types", "validation"),
     ("book", "errors", "evidence"),
-    ("http", "observing", "system"),
+    ("observing", "system"),
     ("failures",),
     ("settings",),
     ("profiles",),

@@ -12,12 +12,10 @@ import pytest
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.embedding.vector_cache import ShippedVectors, read_vectors, text_key
 from rag.index.catalog import build_index
-from rag.index.edge import WAIT, EdgeIndex
-from rag.index.edge_files import NamedLock
+from rag.index.locks import WAIT, folder_lock
 from rag.ingest.manual import DOCS, VECTORS, index_manual
 from rag.services import build_services
 from rag.settings import Settings
-from rag.system.files import private_folder
 from tests.manual_vectors import packaged_pages, write_vectors
 
 
@@ -142,9 +140,8 @@ async def test_a_manual_that_has_not_changed_is_not_ingested_again(
 
 async def test_processes_that_start_at_once_wait_for_the_one_that_indexes_the_manual(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
-    other = EdgeIndex(tmp_path / "index", "manual")
-    lock = NamedLock(private_folder(tmp_path / "index" / "manual") / "ingest.lock")
-    with lock.held("ingest", seconds=1):
+    other = build_index(home=tmp_path, collection="manual")
+    with folder_lock(tmp_path / "index", "manual", seconds=1):
         starting = asyncio.gather(*[build_services(settings) for _ in range(2)])
         await asyncio.sleep(WAIT + 1)  # longer than a change waits for another one
         assert not starting.done()

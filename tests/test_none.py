@@ -9,7 +9,7 @@ import pytest
 from graph.agent import open_agent
 from graph.build import build_graph
 from rag.errors import UsageError
-from rag.index.points import point_ids
+from rag.index.payload import point_ids
 from tests.machine import ANSWER, Machine
 
 NOTHING: Any = None

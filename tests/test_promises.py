@@ -16,7 +16,7 @@ from langchain_core.language_models.fake_chat_models import FakeMessagesListChat
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import QdrantClient, models
 
 from askbook.testing import ScriptedModel
 from graph.agent import Agent, open_agent
@@ -126,15 +126,15 @@ async def test_grounding_names_a_judge_even_if_there_is_none(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("profile", ["default", "robotics-tutor"])
 async def test_given_embeddings_are_those_of_a_given_collection(tmp_path: Path, profile: str) -> None:
-    client, embeddings = AsyncQdrantClient(":memory:"), Letters()
-    await client.create_collection("mine", models.VectorParams(size=16, distance=models.Distance.COSINE))
+    client, embeddings = QdrantClient(":memory:"), Letters()
+    client.create_collection("mine", models.VectorParams(size=16, distance=models.Distance.COSINE))
     payload = {
         "page_content": PAGES[0].page_content,
         "text": PAGES[0].page_content,
         "title": "Robots",
         "url": "https://ex.org/r",
     }
-    await client.upsert(
+    client.upsert(
         "mine", [models.PointStruct(id=1, vector=embeddings.embed_query(PAGES[0].page_content), payload=payload)]
     )
     async with an_agent(
@@ -146,11 +146,9 @@ async def test_given_embeddings_are_those_of_a_given_collection(tmp_path: Path, 
 
 
 async def test_given_embeddings_of_another_size_are_told_from_a_broken_index(tmp_path: Path) -> None:
-    client = AsyncQdrantClient(":memory:")
-    await client.create_collection("mine", models.VectorParams(size=8, distance=models.Distance.COSINE))
-    await client.upsert(
-        "mine", [models.PointStruct(id=1, vector=[1.0] * 8, payload={"page_content": "Atlas is a robot."})]
-    )
+    client = QdrantClient(":memory:")
+    client.create_collection("mine", models.VectorParams(size=8, distance=models.Distance.COSINE))
+    client.upsert("mine", [models.PointStruct(id=1, vector=[1.0] * 8, payload={"page_content": "Atlas is a robot."})])
     async with an_agent(
         tmp_path, retriever=None, collection="mine", embeddings=Letters(), qdrant_client=client
     ) as agent:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.index.points import CODE_WORDS, prose_words
+from rag.index.payload import CODE_WORDS, prose_words
 from rag.search.ranking import BM25, ENOUGH, PROSE, fuse
 
 

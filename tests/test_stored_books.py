@@ -17,7 +17,7 @@ from rag.books.book_settings import build_embedder, collection_index, vector_cac
 from rag.books.stored_books import MANUAL_TITLE, books_on_offer, delete_book, list_books, rename_book, show_book
 from rag.embedding.local import Bm25Encoder
 from rag.errors import RetrievalError, UsageError
-from rag.index.edge_files import NamedLock
+from rag.index.locks import folder_lock
 from rag.settings import Settings
 from tests.command_line import CommandLine
 from tests.ingesting import ingest
@@ -124,34 +124,10 @@ async def test_a_changed_page_of_a_book_on_a_server_is_shown_in_one_step(tmp_pat
 async def test_a_book_is_not_renamed_while_it_is_being_changed(tmp_path: Path, tiny_source: Path) -> None:
     with shelf("folder", tmp_path) as (settings, _):
         await read_in(settings, tiny_source)
-        lock = NamedLock(settings.home / "index" / "book" / "ingest.lock")
-        with lock.held("ingest", seconds=0), pytest.raises(RetrievalError, match="is locked by process"):
+        lock = folder_lock(settings.home / "index", "book", seconds=0)
+        with lock, pytest.raises(RetrievalError, match="is being changed by process"):
             await rename_book(settings, "book", "widgets")
         assert (await show_book(settings, "book")).state == "ready"
-
-
-def test_a_writer_that_waited_while_the_folder_was_renamed_locks_what_is_there_now(tmp_path: Path) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    first, waiting = NamedLock(here / "lock"), NamedLock(here / "lock")
-
-    async def run() -> None:
-        entered = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def wait() -> None:
-            loop.call_soon_threadsafe(entered.set)
-            with waiting.held("waiting", seconds=5):
-                assert (here / "lock").is_file()
-
-        with first.held("rename", seconds=0):
-            task = asyncio.create_task(asyncio.to_thread(wait))
-            await entered.wait()
-            await asyncio.sleep(0.05)
-            here.rename(there)
-        await task
-
-    asyncio.run(run())
 
 
 @kinds

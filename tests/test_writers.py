@@ -15,7 +15,7 @@ from qdrant_client import models
 
 from rag.books.book_settings import collection_index
 from rag.errors import RetrievalError
-from rag.index.server_lease import DEAD, LEASE, take_lease
+from rag.index.locks import DEAD, LEASE, server_lease
 from tests.index_cases import INFO, make_point
 from tests.test_index_truth import run
 from tests.test_stored_books import kinds, shelf
@@ -86,18 +86,18 @@ class Overtaken:
 
     exists = False
 
-    async def create_collection(self, *_: object, **__: object) -> None:
+    def create_collection(self, *_: object, **__: object) -> None:
         if self.exists:
             raise ValueError("the collection already exists")
         self.exists = True
 
-    async def get_collection(self, _: str) -> Any:
+    def get_collection(self, _: str) -> Any:
         record = {"token": "of another", "host": "another", "pid": 1, "since": 0, "beat": time.time()}
         return SimpleNamespace(config=SimpleNamespace(metadata={LEASE: record}))
 
 
-async def test_a_writer_whose_lease_was_taken_away_at_once_does_not_write() -> None:
+def test_a_writer_whose_lease_was_taken_away_at_once_does_not_write() -> None:
     client: Any = Overtaken()
-    with pytest.raises(RetrievalError, match="process 1 on another"):
-        await take_lease(client, "book")
+    with pytest.raises(RetrievalError, match="process 1 on another"), server_lease(client, "book"):
+        pass
     assert client.exists

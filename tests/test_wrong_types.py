@@ -11,7 +11,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding as FakeEmbeddin
 from graph.agent import open_agent
 from rag.errors import UsageError
 from rag.index.catalog import build_index
-from rag.index.server_client import Server
+from rag.index.server import Server
 from rag.settings import Settings
 from tests.machine import ANSWER, Machine
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from rag.book import IndexInfo, Leg, Matches, Point, SearchFilter, SparseVector
-from rag.index.edge import EdgeIndex
+from rag.book import Matches, Point, SearchFilter, SparseVector, Vector
+from rag.index.edge_client import EdgeClient
+from rag.index.locks import WAIT, folder_lock
+from rag.index.qdrant_index import QdrantIndex
 from rag.ports import ChunkIndex, Ranked, Reranker
 from rag.search.retriever import HybridRetriever
 from tests.index_cases import INFO, terms
@@ -54,25 +58,28 @@ class ToySparse:
     encode_query = encode_document
 
 
-class CountingIndex(EdgeIndex):
-    """An index that remembers what it was asked."""
+def edge_index(folder: Path, collection: str = "book", *, wait: float = WAIT) -> QdrantIndex:
+    """The embedded index of a collection in a folder."""
+    return QdrantIndex(EdgeClient(folder), collection, lock=partial(folder_lock, folder, seconds=wait))
 
-    asked: list[tuple[int, int, SearchFilter | None]]
+
+class CountingIndex(QdrantIndex):
+    """An embedded index that remembers what it was asked."""
+
+    def __init__(self, folder: Path, collection: str) -> None:
+        super().__init__(EdgeClient(folder), collection, lock=partial(folder_lock, folder, seconds=WAIT))
+        self.asked: list[tuple[int, int, SearchFilter | None]] = []
 
     async def search(
         self,
-        encode: Callable[[IndexInfo], Sequence[Leg]],
+        vectors: Sequence[Vector],
         rank: Callable[[Matches], Ranked],
         *,
         limit: int,
         where: SearchFilter | None = None,
     ) -> Ranked:
-        def counted(info: IndexInfo) -> Sequence[Leg]:
-            legs = encode(info)
-            self.asked = [*getattr(self, "asked", []), (len(legs), limit, where)]
-            return legs
-
-        return await super().search(counted, rank, limit=limit, where=where)
+        self.asked.append((len(vectors), limit, where))
+        return await super().search(vectors, rank, limit=limit, where=where)
 
 
 async def fill(index: ChunkIndex, *points: Point) -> None:

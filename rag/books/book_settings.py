@@ -9,8 +9,8 @@ from rag.caller_parts import CallerParts
 from rag.embedding.known_models import HOSTED, KEYS, MULTILINGUAL, PACKAGED, Provider, key_of
 from rag.embedding.vector_cache import SqliteVectorCache
 from rag.errors import UsageError
-from rag.index.catalog import build_index, list_collections
-from rag.index.server_client import Server
+from rag.index.catalog import build_index, index_on, list_collections
+from rag.index.server import Server
 from rag.ports import ChunkIndex, Embedder, Reranker
 from rag.profiles.profile import Profile
 from rag.profiles.schema import BookSection
@@ -185,9 +185,7 @@ def index_of(settings: Settings, book: str, profile: Profile, caller_parts: Call
         return SeenChunkIndex(book)
     if caller_parts.qdrant_client is None:
         return collection_index(settings, book, profile)
-    from rag.index.server import ServerIndex
-
-    return ServerIndex(caller_parts.qdrant_client, book, address="the given client", layout=_section_of(profile))
+    return index_on(caller_parts.qdrant_client, book, "the given client", _section_of(profile), owned=False)
 
 
 def _section_of(profile: Profile | None) -> BookSection:

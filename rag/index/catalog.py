@@ -6,16 +6,24 @@ import asyncio
 import re
 from collections.abc import Collection
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rag.book import IndexInfo
 from rag.errors import RetrievalError, UsageError
-from rag.index.edge_files import Generations, collection_name, is_collection_name
+from rag.index.collections import book_names, is_version
+from rag.index.edge_client import EdgeClient, edge_faults, is_collection_name
 from rag.index.index_errors import mismatch, no_collection, wrong_size
-from rag.index.server_client import Server
+from rag.index.locks import WAIT, folder_lock, is_lease, server_lease
+from rag.index.qdrant_index import QdrantIndex
+from rag.index.server import Server, server_faults
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
 from rag.profiles.schema import BookSection
+
+if TYPE_CHECKING:
+    from langchain_qdrant import QdrantVectorStore
+    from qdrant_client import QdrantClient
 
 _SERVER_NAME: Final = re.compile(r'[^<>:"/\\|?*\x00-\x1f]{1,255}')  # the names that Qdrant allows
 
@@ -27,55 +35,45 @@ def build_index(
     server: Server | None = None,
     layout: BookSection | None = None,
     wait: float | None = None,
-) -> ChunkIndex:
+) -> QdrantIndex:
     """The index of a collection: on the server if one is given, otherwise in the folder `home / "index"`.
 
     `layout` says how to read a foreign collection. A change of a folder waits `wait` seconds for another one. Connects
     to nothing and creates nothing. Raises `UsageError` for an invalid name or address.
     """
-    if server is None:
-        from rag.index.edge import WAIT, EdgeIndex
+    check_name(collection, on_server=server is not None)
+    if server is not None:
+        return index_on(server.client(), collection, server.address, layout)
+    folder, seconds = home / "index", WAIT if wait is None else wait
+    return QdrantIndex(EdgeClient(folder), collection, lock=partial(folder_lock, folder, seconds=seconds))
 
-        return EdgeIndex(home / "index", collection_name(collection), wait=WAIT if wait is None else wait)
-    from rag.index.server import ServerIndex
 
-    _check_server_name(collection)
-    return ServerIndex(
-        server.asynchronous(), collection, address=server.address, sync_client=server.blocking, layout=layout
-    )
+def index_on(
+    client: QdrantClient, collection: str, address: str, layout: BookSection | None = None, *, owned: bool = True
+) -> QdrantIndex:
+    """The index of a collection on a client, which `aclose` closes if it is `owned`."""
+    lock = partial(server_lease, client)
+    return QdrantIndex(client, collection, lock=lock, address=address, layout=layout, owned=owned)
 
 
 async def list_collections(*, home: Path, server: Server | None = None) -> list[str]:
-    """The names of all collections, sorted. Raises `RetrievalError` if the server cannot be reached."""
-    if server is None:
-        return await asyncio.to_thread(_local_collections, home / "index")
-    from rag.index.server_errors import server_faults
-    from rag.index.server_lease import is_lease
-    from rag.index.server_versions import book_names
+    """The names of all collections, sorted. Raises `RetrievalError` if the index cannot be read."""
+    client: Any = EdgeClient(home / "index") if server is None else server.client()
 
-    client = server.asynchronous()
-    try:
-        with server_faults("", server.address):
-            return sorted(name for name in await book_names(client) if not is_lease(name))
-    finally:
-        await client.close()
+    def listed() -> list[str]:
+        try:
+            with server_faults("", server.address) if server else edge_faults("index"):
+                return [name for name in book_names(client) if not is_lease(name)]
+        finally:
+            client.close()
+
+    return await asyncio.to_thread(listed)
 
 
 async def rename_collection(*, home: Path, collection: str, new: str, server: Server | None = None) -> None:
-    """Give a collection of ours another name, in one step. Raises `UsageError` "name_taken".
-
-    Raises `RetrievalError` if there is no such collection or a change of it is under way.
-    """
-    if server is None:
-        from rag.index.edge import rename
-
-        await asyncio.to_thread(rename, home / "index", collection_name(collection), collection_name(new))
-        return
-    from rag.index.server import ServerIndex
-
-    for name in (collection, new):
-        _check_server_name(name)
-    async with aclosing(ServerIndex(server.asynchronous(), collection, address=server.address)) as index:
+    """Give a collection of ours another name, in one step. Raises as `QdrantIndex.rename`."""
+    check_name(new, on_server=server is not None)
+    async with aclosing(build_index(home=home, collection=collection, server=server)) as index:
         await index.rename(new)
 
 
@@ -99,24 +97,10 @@ async def require_matching_models(
     try:
         return check_models(stored, index.collection, embedder, sparse, profile)
     except RetrievalError as error:
-        raise await advised(error, stored, index, embedder, sparse, profile) from None
-
-
-async def advised(
-    error: RetrievalError,
-    stored: IndexInfo | None,
-    index: ChunkIndex,
-    embedder: Embedder,
-    sparse: SparseEncoder,
-    profile: str = "",
-) -> RetrievalError:
-    """An error of a search, or of `check_models` for the record `stored`, with the command that helps."""
-    if error.code == "no_index":
-        return no_collection(index.collection, profile)
-    if stored is None or stored.foreign or error.code != "embedding_mismatch":
-        return error
-    sources = {entry.source for entry in await index.entries()} - {""}
-    return mismatch(stored, *_ours(stored, embedder, sparse), sources=sources, profile=profile)
+        if stored is None or stored.foreign or error.code != "embedding_mismatch":
+            raise
+        sources = {entry.source for entry in await index.entries()} - {""}
+        raise mismatch(stored, *_ours(stored, embedder, sparse), sources=sources, profile=profile) from None
 
 
 def check_models(
@@ -144,18 +128,10 @@ def check_models(
 
 def check_name(name: str, *, on_server: bool) -> None:
     """Raise `UsageError` for what cannot be the name of a book, on a server or in a folder."""
-    if on_server:
-        _check_server_name(name)
-    else:
-        collection_name(name)
-
-
-def _check_server_name(name: str) -> None:
-    from rag.index.server_lease import is_lease
-    from rag.index.server_versions import is_version
-
-    if not isinstance(name, str) or not _SERVER_NAME.fullmatch(name) or name in (".", ".."):
-        collection_name(name)  # raises
+    allowed = on_server and isinstance(name, str) and _SERVER_NAME.fullmatch(name) and name not in (".", "..")
+    if not allowed and not is_collection_name(name):
+        hint = 'Use up to 100 letters, digits, "-", "_" and ".", beginning with a letter or a digit.'
+        raise UsageError(f'"{name!s:.100}" cannot be the name of a collection.', code="collection_name", hint=hint)
     if is_version(name) or is_lease(name):
         problem = f'"{name}" cannot be the name of a book: askbook uses such names for the states of books.'
         raise UsageError(problem, code="collection_name", hint="Choose another name.")
@@ -167,11 +143,19 @@ def _ours(stored: IndexInfo, embedder: Any, sparse: SparseEncoder) -> tuple[str,
     return embedder.model_id, embedder.dimension or (stored.dimension if same else 0), sparse.model_id
 
 
-def _local_collections(folder: Path) -> list[str]:
-    try:
-        names = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-    except OSError as error:  # for example another user's home
-        message = f"The folder {folder} cannot be read: {error.strerror or error}."
-        hint = "Make it readable, or set ASKBOOK_HOME to a folder of your own."
-        raise RetrievalError("index_files", message, hint=hint) from error
-    return [name for name in names if is_collection_name(name) and Generations(folder, name).exists()]
+def as_vector_store(index: ChunkIndex, embedder: Embedder, sparse: SparseEncoder) -> QdrantVectorStore:
+    """The collection as a LangChain vector store, for reading: hybrid if it has sparse vectors, otherwise dense.
+
+    `embedder` must be a LangChain `Embeddings` too, as askbook's are. Raises `RetrievalError` "no_index" and
+    "embedding_mismatch", and `UsageError` for another kind of index.
+    """
+    from rag.index.store import EncoderEmbeddings, build_store
+
+    if not isinstance(index, QdrantIndex):
+        raise UsageError(f"{type(index).__name__} cannot be opened as a LangChain vector store.", code="vector_store")
+    schema = index.look()
+    if schema is None:
+        raise no_collection(index.collection)
+    check_models(schema.info, index.collection, embedder, sparse)
+    as_embeddings: Any = embedder
+    return build_store(index.client, schema, as_embeddings, EncoderEmbeddings(sparse))

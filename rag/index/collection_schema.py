@@ -1,4 +1,4 @@
-"""The schema of a collection on a server: who made it, its vectors, its models, and the fields of foreign points.
+"""What a collection holds: who made it, its vectors, its models, and where the fields of foreign points stand.
 
 A field of a payload is named by a path, with dots between the keys; several paths are tried in turn.
 """
@@ -13,68 +13,37 @@ from urllib.parse import unquote, urlsplit
 
 from rag.book import Chunk, IndexInfo, page_and_anchor, titles_above
 from rag.errors import RetrievalError
-from rag.index.points import CONTENT, DENSE, METADATA, SPARSE
+from rag.index.index_errors import broken
+from rag.index.payload import CONTENT, DENSE, METADATA, SPARSE
 from rag.profiles.schema import BookSection, PayloadSection
 
 OURS: Final = "askbook"  # the key of our record in the collection's metadata
-COMPLETE: Final = "complete"
-STATE: Final = "state"
-UNNAMED: Final = ""  # Qdrant's name for the only vector of points whose vector has no name
-_SMALLER_IS_NEARER: Final = frozenset({"Euclid", "Manhattan"})
+LONGEST: Final = 2_000  # characters of a title, an address and the like
+HIGHEST: Final = 2**31 - 1  # of numbers, which a state must be able to store
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionSchema:
     """How a collection is searched.
 
-    `fields` is None if askbook made the collection, `sparse` is None if it has no sparse leg. `rows`: each point has a
-    list of dense vectors. `negated`: the score is a distance, smaller is better. `complete`: our last change was
-    finished. `state`: the collection's own name, where the book's name is an alias of it and its record says so.
+    `name` is the collection that the book's name stands for, where its own record says so; else the book's name.
+    `fields` is None if askbook made the collection. `sparse` is None if it has no sparse vector to search. Where
+    `cosine` is false, the engine's scores are of another kind.
     """
 
     info: IndexInfo
+    name: str
     vector: str = DENSE
     sparse: str | None = SPARSE
     fields: FieldMap | None = None
-    rows: bool = False
-    negated: bool = False
+    cosine: bool = True
     quantized: bool = False
-    complete: bool = True
-    state: str = ""
 
 
-def schema_of(collection: str, described: Any, book: BookSection, chunks: int) -> CollectionSchema:
-    """The schema of a collection with `chunks` points from qdrant-client's description of it and the profile's.
-
-    Raises `RetrievalError` "index_vectors" if a foreign collection lacks the vectors that the profile names, or has no
-    dense vector, or several of which the profile names none.
-    """
-    config = described.config
-    quantized = config.quantization_config is not None
-    if is_ours(described):
-        record = config.metadata[OURS]
-        complete = bool(record.get(COMPLETE, True))
-        info = _recorded(collection, record, chunks)
-        return CollectionSchema(info, quantized=quantized, complete=complete, state=str(record.get(STATE) or ""))
-    name, params = _dense(collection, config.params.vectors, book)
-    sparse = _sparse(collection, config.params.sparse_vectors or {}, book)
-    info = IndexInfo(
-        collection=collection,
-        embedding_model=book.embedding_model or "",
-        dimension=params.size,
-        sparse_model=sparse or "",
-        chunks=chunks,
-        foreign=True,
-    )
-    return CollectionSchema(
-        info,
-        name,
-        sparse,
-        fields_of(book),
-        rows=params.multivector_config is not None,
-        negated=str(getattr(params.distance, "value", params.distance)) in _SMALLER_IS_NEARER,
-        quantized=quantized or params.quantization_config is not None,
-    )
+def record_of(info: IndexInfo, version: str) -> dict[str, Any]:
+    """The metadata of a collection of ours: the models that encoded it, and its own name behind the book's."""
+    values = asdict(info)
+    return {OURS: {name: values[name] for name in values if name not in ("collection", "foreign")} | {"name": version}}
 
 
 def is_ours(described: Any) -> bool:
@@ -82,63 +51,60 @@ def is_ours(described: Any) -> bool:
     return isinstance((described.config.metadata or {}).get(OURS), Mapping)
 
 
-def record_of(info: IndexInfo, *, complete: bool, state: str = "") -> dict[str, Any]:
-    """The metadata of our collections: the models that encoded it, and whether the last change is complete.
+def schema_of(book: str, described: Any, layout: BookSection) -> CollectionSchema:
+    """The schema of a collection from qdrant-client's description of it and a profile's.
 
-    An interrupted change may have stored half of a page under the hash of the whole page: the next ingestion does not
-    trust the hashes unless the collection is `complete`. `state` is its own name, if the book has another.
+    Raises `RetrievalError`: "index_broken" if our record cannot be read, "index_vectors" if a foreign collection lacks
+    the vectors that the profile names, has none, or has several of which the profile names none.
     """
-    values = asdict(info)
-    record = {name: value for name, value in values.items() if name not in ("collection", "chunks", "foreign")}
-    return {OURS: record | {COMPLETE: complete} | ({STATE: state} if state else {})}
-
-
-def _recorded(collection: str, record: Mapping[str, Any], chunks: int) -> IndexInfo:
-    texts = ("embedding_model", "sparse_model", "recipe", "title", "updated_at")
-    listed, pages = record.get("generators"), record.get("pages")
-    return IndexInfo(
-        collection=collection,
-        chunks=chunks,
-        dimension=int(record.get("dimension", 0)),
-        generators={str(k): str(v) for k, v in listed.items()} if isinstance(listed, Mapping) else {},
-        pages=int(pages) if isinstance(pages, int | float) else 0,
-        **{name: str(record.get(name, "")) for name in texts},  # type: ignore[arg-type]
+    config = described.config
+    quantized = getattr(config, "quantization_config", None) is not None
+    if is_ours(described):
+        record = dict(config.metadata[OURS])
+        name = str(record.pop("name", ""))
+        try:
+            info = IndexInfo(collection=book, **record)
+        except TypeError as error:
+            raise broken(book, "another version of askbook wrote it") from error
+        return CollectionSchema(info, name if name.startswith(f"{book}.") else book, quantized=quantized)
+    vector, params = _dense(book, config.params.vectors, layout)
+    sparse = layout.sparse_vector
+    if sparse is not None and sparse not in (known := config.params.sparse_vectors or {}):
+        what = f'The collection "{book}" has no sparse vector "{sparse}"; it has {_listed(known) or "none"}.'
+        hint = "Correct sparse_vector in the section [book] of the profile, or leave it out."
+        raise RetrievalError("index_vectors", what, hint=hint)
+    info = IndexInfo(
+        collection=book,
+        embedding_model=layout.embedding_model or "",
+        dimension=params.size,
+        sparse_model=sparse or "",
+        chunks=described.points_count or 0,
+        foreign=True,
     )
+    cosine = str(getattr(params.distance, "value", params.distance)) == "Cosine"
+    quantized = quantized or params.quantization_config is not None
+    return CollectionSchema(info, book, vector, sparse, fields_of(layout), cosine, quantized)
 
 
-def _dense(collection: str, vectors: Any, book: BookSection) -> tuple[str, Any]:
-    """The name and the parameters of the vector that questions are compared with."""
-    named = vectors if isinstance(vectors, Mapping) else {} if vectors is None else {UNNAMED: vectors}
-    if book.vector is None and len(named) == 1:
+def _dense(collection: str, vectors: Any, layout: BookSection) -> tuple[str, Any]:
+    """The name and the parameters of the vector that questions are compared with. The only one may have no name."""
+    named = vectors if isinstance(vectors, Mapping) else {} if vectors is None else {"": vectors}
+    named = {name: params for name, params in named.items() if params.multivector_config is None}
+    if layout.vector is None and len(named) == 1:
         return next(iter(named.items()))
-    if book.vector is not None and book.vector in named:
-        return book.vector, named[book.vector]
+    if layout.vector is not None and layout.vector in named:
+        return layout.vector, named[layout.vector]
     if not named:
-        hint = "A book needs dense vectors: ingest its sources into another --collection."
+        hint = "A book needs one dense vector a point: ingest its sources into another --collection."
         raise RetrievalError("index_vectors", f'The collection "{collection}" has no dense vector.', hint=hint)
-    known = _listed(named)
-    if book.vector is None:
-        what = f'The collection "{collection}" has several vectors: {known}.'
-    else:
-        what = f'The collection "{collection}" has no vector "{book.vector}"; it has {known}.'
+    what = f'The collection "{collection}" has several vectors: {_listed(named)}.'
+    if layout.vector is not None:
+        what = f'The collection "{collection}" has no vector "{layout.vector}"; it has {_listed(named)}.'
     raise RetrievalError("index_vectors", what, hint='Name the one to use in the profile: [book] vector = "..."')
-
-
-def _sparse(collection: str, vectors: Mapping[str, Any], book: BookSection) -> str | None:
-    if book.sparse_vector is None or book.sparse_vector in vectors:
-        return book.sparse_vector
-    known = f"it has {_listed(vectors)}" if vectors else "it has none"
-    message = f'The collection "{collection}" has no sparse vector "{book.sparse_vector}"; {known}.'
-    hint = "Correct sparse_vector in the section [book] of the profile, or leave it out."
-    raise RetrievalError("index_vectors", message, hint=hint)
 
 
 def _listed(named: Mapping[str, Any]) -> str:
     return ", ".join(f'"{name}"' if name else "one without a name" for name in named)
-
-
-LONGEST: Final = 2_000  # characters of a title, an address and the like
-HIGHEST: Final = 2**31 - 1  # of numbers, which a state must be able to store
 
 
 class FieldMap(PayloadSection):
@@ -154,7 +120,7 @@ class FieldMap(PayloadSection):
         values = payload or {}
         text = self.text_of(values)
         if not text:
-            raise ValueError(f"The point {id} has no text.")
+            raise ValueError(f"the point {id} has no text")
         file = _text(_first(values, self.source_file_path))
         url, anchor = page_and_anchor(_text(_first(values, self.url)) or file)
         heading = _text(_first(values, self.heading))
@@ -179,6 +145,11 @@ class FieldMap(PayloadSection):
         """The paths of every field that has at least one."""
         return {name: paths for name, paths in self if paths}
 
+    def filter_paths(self, field: str) -> tuple[str, ...]:
+        """The paths that a filter on a field of a chunk looks at; the url may be the file's path, as in `chunk`."""
+        found: tuple[str, ...] = getattr(self, field)
+        return (*found, *self.source_file_path) if field == "url" else found
+
 
 # langchain-qdrant's default layout, with our names for the fields of the metadata.
 LANGCHAIN: Final = FieldMap(
@@ -191,9 +162,9 @@ LANGCHAIN: Final = FieldMap(
 )
 
 
-def fields_of(book: BookSection) -> FieldMap:
+def fields_of(layout: BookSection) -> FieldMap:
     """How the points of a foreign collection are read that a profile's section `[book]` describes."""
-    return FieldMap(**dict(book.payload)) if book.payload else LANGCHAIN
+    return FieldMap(**dict(layout.payload)) if layout.payload else LANGCHAIN
 
 
 def value_at(payload: Mapping[str, Any], path: str) -> Any:
@@ -218,14 +189,10 @@ def _first(payload: Mapping[str, Any], paths: Sequence[str]) -> Any:
 
 def _text(value: Any) -> str:
     """A value on one line, cut to `LONGEST` characters; a list, such as a breadcrumb, is joined with " > "."""
-    return _whole_text(value)[:LONGEST]
-
-
-def _whole_text(value: Any) -> str:
     if isinstance(value, str):
-        return " ".join(value.split())
+        return " ".join(value.split())[:LONGEST]
     if isinstance(value, list):
-        return " > ".join(_whole_text(item) for item in value if item not in (None, ""))
+        return " > ".join(_text(item) for item in value if item not in (None, ""))[:LONGEST]
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
         return ""
     return str(value) if isinstance(value, int) else f"{value:g}"

@@ -17,6 +17,19 @@ def no_collection(collection: str, profile: str = "") -> RetrievalError:
     return RetrievalError("no_index", message, hint=f'Run "{filling(collection, profile=profile)}".')
 
 
+def broken(collection: str, what: str) -> RetrievalError:
+    """The error of an index that cannot be read."""
+    message = f'The index of "{collection}" is broken: {" ".join(what.split())[:200]}.'
+    hint = f'Run "{program()} ingest" again with the book\'s sources; it is rebuilt from them.'
+    return RetrievalError("index_broken", message, hint=hint)
+
+
+def locked(collection: str, who: str = "another process") -> RetrievalError:
+    """The error for a change while another one is under way."""
+    message = f'The book "{collection}" is being changed by {who}.'
+    return RetrievalError("index_locked", message, hint="Try again when it is done.", retryable=True)
+
+
 def not_ours(collection: str) -> UsageError:
     """The error for a write to a foreign collection. The program that made it would not know our points."""
     message = f'The collection "{collection}" was not made by askbook, so nothing is written into it.'

@@ -20,17 +20,17 @@ from rag.book import (
     Chunk,
     IndexEntry,
     IndexInfo,
-    Leg,
     Matches,
     Point,
     SearchFilter,
     SearchResult,
     Trace,
+    Vector,
     page_and_anchor,
     titles_above,
 )
 from rag.errors import AskbookError, RetrievalError, UsageError
-from rag.index.server_requests import FILTERS
+from rag.index.payload import FILTERS
 from rag.search.ranking import queries_of
 from rag.search.retriever import chunk_outcomes, retrieval_of
 from rag.types import AnsweredQuestion
@@ -38,6 +38,7 @@ from rag.types import AnsweredQuestion
 if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
 
     from rag.ports import Embedder, Ranked
 
@@ -45,19 +46,20 @@ _LARGEST: Final = 2**31 - 1  # page or index
 _SCORES: Final = ("score", "relevance_score", "similarity", "similarity_score", "_score")
 _TITLES: Final = ("title", "name", "source", "file_name")
 _URLS: Final = ("url", "link", "source", "file_path")
+DEPTH: Final = 20  # documents that a vector store is asked for
 _REMEMBERED: Final = 5_000  # passages; the last ones that were found
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class LangChainRetriever:
-    """A `rag.ports.Retriever` over a LangChain retriever.
+    """A `rag.ports.Retriever` over a LangChain retriever or vector store.
 
     A document's score is the number from 0 to 1 in its metadata, if it has one, otherwise the cosine of the vectors
     that `embedder` makes of it and the question. The threshold compares with it. The retriever's order stays. In a
     conversation the contexts and the rewrite are searched as well, and each adds what the question did not find.
     """
 
-    retriever: BaseRetriever
+    retriever: BaseRetriever | VectorStore
     embedder: Embedder
     seen: SeenChunkIndex
     tool_name: str
@@ -97,7 +99,7 @@ class LangChainRetriever:
 
     async def _ask(self, query: str) -> list[tuple[Chunk, float | None]]:
         try:
-            documents = await self.retriever.ainvoke(query)
+            documents = await self._documents(query)
         except AskbookError:
             raise
         except Exception as failure:  # of any retriever; its text may hold a key
@@ -108,6 +110,19 @@ class LangChainRetriever:
             raise RetrievalError("retriever", f"{name} returned something that is not a list of LangChain's Documents.")
         return [(chunk_of(document), score_of(document.metadata)) for document in documents if document.page_content]
 
+    async def _documents(self, query: str) -> Any:
+        from langchain_core.documents import Document
+        from langchain_core.vectorstores import VectorStore
+
+        if not isinstance(self.retriever, VectorStore):
+            return await self.retriever.ainvoke(query)
+        if not _gives_cosines(self.retriever):
+            return await self.retriever.asimilarity_search(query, k=DEPTH)
+        found = await self.retriever.asimilarity_search_with_score(query, k=DEPTH)
+        scored = [one.metadata | {"score": min(1.0, max(0.0, score))} for one, score in found]
+        pairs = zip(found, scored, strict=True)
+        return [Document(id=one.id, page_content=one.page_content, metadata=data) for (one, _), data in pairs]
+
     async def _scores(self, question: str, found: Sequence[tuple[Chunk, float | None]]) -> list[float]:
         if not (unknown := [chunk.embedded_text for chunk, score in found if score is None]):
             return [score or 0.0 for _, score in found]
@@ -115,6 +130,11 @@ class LangChainRetriever:
         vectors = iter(await asyncio.to_thread(self.embedder.embed_documents, unknown))
         known = (score if score is not None else math.fsum(map(mul, asked, next(vectors))) for _, score in found)
         return [min(1.0, max(0.0, score)) for score in known]
+
+
+def _gives_cosines(store: VectorStore) -> bool:
+    """Whether the scores of a store are cosines: langchain-qdrant's, searched by meaning alone."""
+    return (getattr(store, "retrieval_mode", None), getattr(store, "distance", None)) == ("dense", "Cosine")
 
 
 def interleaved(lists: Sequence[Sequence[tuple[Chunk, float | None]]]) -> list[tuple[Chunk, float | None]]:
@@ -206,7 +226,7 @@ class SeenChunkIndex:
 
     async def search(
         self,
-        encode: Callable[[IndexInfo], Sequence[Leg]],  # noqa: ARG002
+        vectors: Sequence[Vector],  # noqa: ARG002
         rank: Callable[[Matches], Ranked],  # noqa: ARG002
         *,
         limit: int,  # noqa: ARG002

@@ -64,7 +64,7 @@ def _beginning(answer: str) -> str:
 
 
 def weighed(queries: Sequence[SearchQuery], matches: Matches) -> list[SearchQuery]:
-    """The queries with their weights. The legs are those of the queries; the sparse one is the second."""
+    """The queries with their weights. The vectors are those of the queries; the sparse one is the second."""
     import numpy as np
 
     vectors = _vectors(matches)
@@ -80,15 +80,15 @@ def weighed(queries: Sequence[SearchQuery], matches: Matches) -> list[SearchQuer
 
 
 def _dense(matches: Matches) -> list[int]:
-    """The legs by meaning, one for each query."""
-    return [leg for leg in range(len(matches.legs)) if leg != WORDS]
+    """The columns of cosines, one for each query."""
+    return [place for place in range(len(matches.vectors)) if place != WORDS]
 
 
 def _vectors(matches: Matches) -> NDArray[float64]:
     """The vectors of the queries, as rows."""
     import numpy as np
 
-    return np.array([matches.legs[leg] for leg in _dense(matches)], dtype=float)
+    return np.array([matches.vectors[place] for place in _dense(matches)], dtype=float)
 
 
 def context_weight(near: Sequence[float], best: Sequence[float]) -> float:

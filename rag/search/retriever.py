@@ -18,17 +18,16 @@ from rag.book import (
     SHOWN,
     Candidate,
     Chunk,
-    IndexInfo,
-    Leg,
     Matches,
     Outcome,
     SearchFilter,
     SearchQuery,
     SearchResult,
     Trace,
+    Vector,
 )
 from rag.errors import AskbookError, RetrievalError, UsageError
-from rag.index.catalog import advised, check_models
+from rag.index.catalog import require_matching_models
 from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
 from rag.search.overview import overview
@@ -41,7 +40,7 @@ from rag.types import AnsweredQuestion, Passage, Retrieval
 FIELDS: Final = ("title", "heading", "file", "chapter")
 LONGEST_FILTER: Final = 2_000  # most characters of a filter
 VOCABULARY_CHUNKS: Final = 20_000  # about a second
-DEPTH: Final = 100  # hits fetched per leg; anything ranked lower cannot win
+DEPTH: Final = 100  # hits fetched per ranking; anything ranked lower cannot win
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z_0-9]*):(?!//)\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -83,7 +82,7 @@ class HybridHits(NamedTuple):
 class HybridRetriever:
     """Hybrid search on one collection: a weighted sum of cosines and BM25 scores, plus a bonus for prose.
 
-    A leg is one ranking of the index: by cosine for the question and for each other query, by BM25 for the question.
+    The index is ranked by cosine for the question and for each other query, and by BM25 for the question.
     A passage's score is the cosine of its vector and the question's, clipped to 0..1; in a conversation the question's
     vector is the weighted sum of all queries' vectors (see `rag.search.ranking`). The threshold applies to this score;
     fusion, or a reranker in its place, only ranks.
@@ -95,9 +94,8 @@ class HybridRetriever:
     tool_name: str = "search_book"
     reranker: Reranker | None = None
     profile: str = ""  # the profile that owns the collection, named in error hints
-    _words: tuple[int, Mapping[str, int]] | None = field(
-        default=None, init=False
-    )  # the number of chunks, and how often each word occurs in them
+    # The state of the book whose words were counted, and how often each word occurs.
+    _words: tuple[tuple[int, str], Mapping[str, int]] | None = field(default=None, init=False)
 
     async def retrieve(
         self,
@@ -131,15 +129,16 @@ class HybridRetriever:
         return SearchResult(passages, retrieval, trace)
 
     async def words(self) -> Mapping[str, int]:
-        """How often each word occurs in the book, or in `VOCABULARY_CHUNKS` chunks of it; counted again when the size
-        of the book changes.
+        """How often each word occurs in the book, or in `VOCABULARY_CHUNKS` chunks of it; counted again when the book
+        changes.
         """
-        entries = await self.index.entries()
-        if self._words is None or self._words[0] != len(entries):
-            ids = sorted(entry.id for entry in entries)[:VOCABULARY_CHUNKS]
+        info = await self.index.info()
+        state = (info.chunks, info.updated_at) if info else (0, "")
+        if self._words is None or self._words[0] != state:
+            ids = sorted(entry.id for entry in await self.index.entries())[:VOCABULARY_CHUNKS]
             chunks = await self.index.fetch(ids)
             texts = (f"{chunk.breadcrumb} {chunk.text}" for chunk in chunks)
-            self._words = (len(entries), await asyncio.to_thread(vocabulary, texts))
+            self._words = (state, await asyncio.to_thread(vocabulary, texts))
         return self._words[1]
 
     def _whole_book(self, question: str, chunks: Sequence[Chunk], started: float) -> SearchResult:
@@ -152,31 +151,18 @@ class HybridRetriever:
     async def _search(
         self, queries: Sequence[SearchQuery], where: SearchFilter | None, *, k: int, threshold: float
     ) -> HybridHits:
-        """Search the index. The legs: dense and sparse for the raw question, then dense for each other query."""
-        mismatched: IndexInfo | None = None
-
-        def encode(info: IndexInfo) -> list[Leg]:
-            nonlocal mismatched
-            try:  # before embedding, which may be billed
-                check_models(info, self.index.collection, self.embedder, self.sparse, self.profile)
-            except RetrievalError:
-                mismatched = info  # for `advised`, which can await the sources that the command has to name
-                raise
-            raw, *others = self._embed([query.text for query in queries])
-            if info.dimension not in (0, len(raw)):
-                raise wrong_size(info, self.embedder.model_id, len(raw))
-            return [raw, self.sparse.encode_query(queries[0].text), *others]
+        """Search the index for the meaning and the words of the raw question, and for the meaning of other queries."""
+        # The models are compared before embedding, which may be billed.
+        info = await require_matching_models(self.index, self.embedder, self.sparse, self.profile)
+        raw, *others = await asyncio.to_thread(self._embed, [query.text for query in queries])
+        if info.dimension not in (0, len(raw)):
+            raise wrong_size(info, self.embedder.model_id, len(raw))
+        vectors: list[Vector] = [raw, self.sparse.encode_query(queries[0].text), *others]
 
         def rank(matches: Matches) -> HybridHits:
             return self._read_hits(weighed(queries, matches), matches, k=k, threshold=threshold)
 
-        try:
-            return await self.index.search(encode, rank, limit=max(DEPTH, k), where=where)
-        except RetrievalError as error:
-            better = await advised(error, mismatched, self.index, self.embedder, self.sparse, self.profile)
-            if better is error:
-                raise
-            raise better from None
+        return await self.index.search(vectors, rank, limit=max(DEPTH, k), where=where)
 
     def _read_hits(self, queries: list[SearchQuery], matches: Matches, *, k: int, threshold: float) -> HybridHits:
         """Read the ranked chunks in blocks, until `k` of them are kept. For a reranker, read all of them."""
