@@ -38,6 +38,7 @@ _ADVICE: Final = (
 )
 _ALIKE: Final = 5  # failures for the same reason that are told one by one
 _WHICH: Final = ("which is", "which are")
+_READABLE: Final = frozenset({".html", ".htm", ".xhtml", ".txt", ".ipynb", ".rst"})
 _KINDS: Final = 8  # kinds of files that are named
 
 
@@ -114,16 +115,13 @@ async def _run(options: argparse.Namespace, settings: Settings, profile: Profile
     from rag.books.book_ingestion import begin_ingestion
     from rag.books.book_settings import is_local
     from rag.ingest.chunk_vectors import estimated_seconds
-    from rag.ingest.report import STEPS, nothing_read
+    from rag.ingest.report import nothing_read
 
     wanted = _wanted(options)
     ingestion = begin_ingestion(settings, profile, options.sources, wanted, collection=options.collection, watch=watch)
     index, embedder = ingestion.index, ingestion.embedder
     try:
-        for step in STEPS:
-            await ingestion.step(step)
-        report = ingestion.report()
-        await ingestion.pause()
+        report = await ingestion.run()
         seconds = 0.0
         if options.dry_run:
             seconds = await asyncio.to_thread(estimated_seconds, report, embedder, is_local=is_local(embedder))
@@ -176,6 +174,13 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(named) + (f"{' and ' if named else ''}{rest} {'other' if rest == 1 else 'others'}" if rest else "")
 
 
+def _offered(source: Any) -> str:
+    """How files are read that the site's generator passes over and that a reader exists for."""
+    if source.generator == "plain" or _READABLE.isdisjoint(source.passed_over):
+        return ""
+    return f" With --generator plain, {_named(sorted(_READABLE & source.passed_over.keys()))} files are read too."
+
+
 def _changes(documents: Any, *, dry_run: bool) -> str:
     """What happened to the pages: `2 added, 1 failed`."""
     counts = {
@@ -194,12 +199,17 @@ def _show(report: Any, options: argparse.Namespace, question: str) -> None:
     documents, chunks = report.documents, report.chunks
     _say_failures(report.failures)
     for source in report.sources:
-        _say_failures([_Failure(f"{source.source}/{page}", _left_out(names)) for page, names in source.refused.items()])
+        is_file = source.source.endswith(tuple(f"/{page}" for page in source.refused))  # a source of one page
+        named = {source.source if is_file else f"{source.source}/{page}": one for page, one in source.refused.items()}
+        _say_failures([_Failure(page, _left_out(names)) for page, names in named.items()])
         if source.advice:
             say(in_line(source.advice))
         print(in_line(f"{source.source}: read {by_rules(source.generator)} ({source.reason})."))
         if source.passed_over:
-            print(in_line(f"Passed over: {_kinds(source.passed_over)}."))
+            print(in_line(f"Passed over: {_kinds(source.passed_over)}.{_offered(source)}"))
+    if report.beside:
+        adds = "would add" if dry_run else "adds"
+        print(in_line(f'This {adds} to the book "{report.collection}", which holds {_named(report.beside)} already.'))
     print(f"Pages: {_changes(documents, dry_run=dry_run)}.")
     if report.without_text:
         print(in_line(f"Without text: {_named(report.without_text)}."))

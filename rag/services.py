@@ -147,7 +147,10 @@ class LiveServices:
             caller_parts=self.caller_parts,
             watch=told,
         )
-        report = await ingestion.run()
+        try:
+            report = await ingestion.run()
+        finally:
+            await ingestion.aclose()
         if current == MANUAL and collection is None and not options.dry_run:
             await self._switch_collection(profile, report.collection)
         return report

@@ -11,7 +11,6 @@ import pytest
 
 from rag.book import Chunk, Document
 from rag.ingest.chunking import chunk
-from rag.ingest.splitting import is_lead_in
 from rag.types import OMISSION
 from tests.fakes import count_words
 
@@ -42,25 +41,10 @@ def test_equal_neighbours_stand_in_the_breadcrumb_once() -> None:
     assert (one.breadcrumb, one.heading) == ("ROS 2 Basics", "")
 
 
-def test_a_title_that_a_numbered_heading_repeats_stands_in_the_breadcrumb_once() -> None:
-    (one,) = chunks_of("# 4. Odds and ends\n\n## 4.2. Pumps\n\nText.", title="Odds and ends", breadcrumb=("Faq",))
-    assert one.breadcrumb == "Faq > 4. Odds and ends > 4.2. Pumps"
-
-
-def test_titles_of_one_level_stand_beside_each_other() -> None:
-    found = chunks_of("# 2.0\n\nTwo.\n\n# 1.0\n\nOne.\n\n## Mended\n\nM.", title="2.0", breadcrumb=("Releases",))
-    assert [c.breadcrumb for c in found] == ["Releases > 2.0", "Releases > 1.0", "Releases > 1.0 > Mended"]
-
-
 @pytest.mark.parametrize("head", ["# Robots\n\n", ""])
 def test_titles_stand_below_that_of_the_page_if_nothing_else_does(head: str) -> None:
     found = chunks_of(f"{head}# Arms\n\nA.\n\n# Legs\n\nL.", breadcrumb=())
     assert [c.breadcrumb for c in found] == ["Robots > Arms", "Robots > Legs"]
-
-
-def test_a_folder_that_the_title_repeats_is_left_out() -> None:
-    (one,) = chunks_of("Text.", title="Chapter 9: NVIDIA Isaac Sim", breadcrumb=("Book", "Nvidia isaac sim"))
-    assert one.breadcrumb == "Book > Chapter 9: NVIDIA Isaac Sim"
 
 
 def test_a_heading_in_a_list_or_in_code_is_content() -> None:
@@ -91,17 +75,6 @@ def test_text_is_a_slice_of_the_page() -> None:
         assert one.text in text
 
 
-def test_a_block_that_fits_is_not_cut() -> None:
-    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(12)) + "\n```"
-    assert code in [c.text for c in chunks_of(f"{sentences(6)}\n\n{code}")]
-
-
-def test_a_line_that_leads_in_stays_with_its_code() -> None:
-    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
-    *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\n{code}")
-    assert last.text == f"Run this:\n\n{code}"
-
-
 def test_a_line_that_leads_in_stays_with_the_first_items_of_a_long_list() -> None:
     items = [f"- The item number {i} of the list is here" for i in range(6)]
     found = chunks_of(f"{sentences(7)} These are the {'many ' * 15}parts:\n\n" + "\n".join(items))
@@ -128,42 +101,6 @@ def test_code_that_would_fit_alone_is_cut_so_that_its_lead_in_stays_with_it(lead
     (leading,) = [c.text for c in found if lead.rpartition("\n")[2] in c.text]
     assert "x0 = 0" in leading
     assert [i for i in range(13) if not any(f"x{i} = {i}\n" in c.text for c in found)] == []
-
-
-def test_a_sentence_and_a_label_that_lead_in_stay_with_their_code() -> None:
-    code = "```py\n" + "\n".join(f"x{i} = {i}" for i in range(8)) + "\n```"
-    *_, last = chunks_of(f"{sentences(5)}\n\nRun this:\n\nListing 1: numbers\n\n{code}")
-    assert last.text == f"Run this:\n\nListing 1: numbers\n\n{code}"
-
-
-@pytest.mark.parametrize("signature", ["`RetryTask(msg=None)`", f"``f({', '.join('abcdefghijkl')})``", "`--all`"])
-@pytest.mark.parametrize("before", range(20, 60, 3))
-def test_a_signature_stays_with_the_beginning_of_its_description(signature: str, before: int) -> None:
-    body = "It is raised to try a task once more. It counts as no error."
-    found = chunks_of(f"{'word ' * before}end.\n\n{signature}\n\n{body}\n\n{sentences(3)}")
-    (one,) = [c.text for c in found if signature in c.text]
-    assert f"{signature}\n\nIt is raised to try a task once more." in one
-
-
-def test_two_names_in_a_line_are_no_signature() -> None:
-    assert is_lead_in("`f(x)`")
-    assert not is_lead_in("`f(x)` or `g(x)`")
-
-
-def test_the_addresses_of_links_take_no_room_in_a_passage() -> None:
-    link = "[the words](https://book.example/a/very/long/address/of/a/page/that/has/many/parts#and-an-anchor)"
-    (one,) = chunks_of(f"{sentences(6)} {link} {link} {link}")
-    assert link in one.text
-    assert "book.example" not in one.embedded_text + one.worded_text
-
-
-def test_long_code_is_cut_at_line_ends_and_every_part_is_fenced() -> None:
-    lines = [f"value_{i} = compute({i})" for i in range(40)]
-    found = chunks_of("Intro:\n\n```python title=x\n" + "\n".join(lines) + "\n```")
-    assert found[0].text.startswith("Intro:\n\n```python\nvalue_0")
-    assert all(c.text.endswith("\n```") and c.text.count("```") == 2 for c in found)
-    body = [line for c in found for line in c.text.split("\n") if line.startswith("value")]
-    assert body == lines
 
 
 def test_a_fence_that_its_list_closes_is_closed_in_every_part() -> None:
@@ -193,26 +130,6 @@ def test_parts_of_code_are_about_equally_long() -> None:
     found = chunks_of("```\n" + "\n".join(f"value_{i} = compute({i})" for i in range(31)) + "\n```")
     lengths = [len(c.text) for c in found]
     assert min(lengths) > max(lengths) * 0.6
-
-
-def test_a_long_table_repeats_its_head() -> None:
-    head = "| Name | Use |\n| --- | --- |"
-    rows = [f"| part {i} | moves thing {i} |" for i in range(30)]
-    found = chunks_of("\n".join([head, *rows]))
-    assert len(found) > 1
-    assert all(c.text.startswith(head) for c in found)
-    assert [r for c in found for r in c.text.split("\n")[2:]] == rows
-
-
-def test_a_long_paragraph_is_cut_after_sentences() -> None:
-    found = chunks_of(sentences(30))
-    assert len(found) > 1
-    assert all(c.text.endswith(".") and c.text.startswith("Sentence") for c in found)
-
-
-def test_a_long_list_is_cut_between_items() -> None:
-    found = chunks_of("\n".join(f"- The item number {i} of the list" for i in range(30)))
-    assert all(line.startswith("- The item") for c in found for line in c.text.split("\n"))
 
 
 ABSURD = {
@@ -301,14 +218,6 @@ def test_a_page_without_text_makes_no_chunks(text: str) -> None:
 def test_a_limit_too_small_to_cut_by_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 32"):
         chunks_of("T.", max_tokens=8)
-
-
-def test_a_heading_of_any_length_is_stored_once_in_a_size_that_people_write() -> None:
-    long = "word " * 20_000
-    found = chunks_of(f"# {long}\n\nOne.\n\n## {long}\n\nTwo.\n\n## {long}, again\n\nThree.")
-    assert [one.text for one in found] == ["One.", "Two.", "Three."]
-    assert all(len(one.heading) + len(one.title) <= 600 for one in found)
-    assert len({one.id for one in found}) == 3
 
 
 def test_a_passage_that_begins_inside_a_list_is_no_code() -> None:

@@ -249,7 +249,7 @@ def test_a_book_is_read_once_and_then_only_what_has_changed(tmp_path: Path, tiny
     first = run("ingest", "pages", "--base-url", "https://book.example", "--json")
     assert set(first.data) == {
         "collection", "embedding_model", "documents", "chunks", "embedded", "tokens", "seconds", "failures", "sources",
-            "without_text",
+            "without_text", "beside",
     }  # fmt: skip
     assert set(first.data["documents"]) == {"added", "changed", "unchanged", "deleted", "failed"}
     assert set(first.data["chunks"]) == {"added", "deleted", "unchanged", "total"}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.source_files import witnessed
 from tests.books_on_disk import BASE, addresses, pages
 
 
@@ -44,15 +43,6 @@ def test_links_of_a_partial_are_relative_to_the_partial(tmp_path: Path) -> None:
     assert pages(tmp_path, files)["docs/guide/page.mdx"].text == (
         f"Some words.\n\nSee [the start]({BASE}/start/first#x) and [here]({BASE}/guide/page#y)."
     )
-
-
-def test_a_file_of_the_site_that_is_no_page_is_below_the_address_of_the_site(tmp_path: Path) -> None:
-    body = "[a](pathname:///api/x.html) [b](/api/x.html) [c](/w/api/x.html) [d](/docs/p) [e](//y.org/z)"
-    config = {"docusaurus.config.js": "export default {baseUrl: '/w/'}"}
-    site = "https://s.org/w"
-    text = pages(tmp_path, config | {"docs/p.md": body}, base_url=site)["docs/p.md"].text
-    file = f"({site}/api/x.html)"
-    assert text == f"[a]{file} [b]{file} [c]{file} [d]({site}/docs/p) [e](//y.org/z)"
 
 
 def test_a_file_that_a_link_names_without_dots_is_looked_for_in_the_docs_first(tmp_path: Path) -> None:
@@ -151,10 +141,3 @@ def test_the_titles_above_a_page_are_the_categories_of_its_sidebar(tmp_path: Pat
 def test_sidebars_that_say_nothing_leave_the_folders(sidebars: str, tmp_path: Path) -> None:
     files = {"docusaurus.config.js": CONFIG.replace("FILE", "./sidebars"), "sidebars.js": sidebars}
     assert pages(tmp_path, files | {"docs/guide/a.md": "Words."})["docs/guide/a.md"].breadcrumb == ("Guide",)
-
-
-def test_changed_sidebars_are_noticed_by_the_next_ingestion(tmp_path: Path) -> None:
-    files = {"docusaurus.config.js": CONFIG.replace("FILE", "./sidebars.js"), "docs/a.md": "Words."}
-    with witnessed() as seen:
-        pages(tmp_path, files | {"sidebars.js": "module.exports = {docs: {One: ['a']}}"})
-    assert str(tmp_path / "sidebars.js") in seen

@@ -66,20 +66,6 @@ def test_mkdocs_puts_in_snippets_and_files_of_code(tmp_path: Path) -> None:
     assert document.text == 'x = 1\n\n```python\ny = 2\n```\n\n--8<-- "x"'
 
 
-def test_mkdocs_puts_in_a_file_that_its_configuration_names_for_snippets(tmp_path: Path) -> None:
-    config = "markdown_extensions:\n  - pymdownx.snippets:\n      base_path: [snippets, legal/LICENSE.md]"
-    book = {"mkdocs.yml": config, "docs/a.md": '--8<-- "LICENSE.md"', "legal/LICENSE.md": "You may."}
-    (document,) = load_source(written(tmp_path, book)).documents
-    assert document.text == "You may."
-
-
-def test_mkdocs_puts_a_file_into_the_block_of_code_that_names_it(tmp_path: Path) -> None:
-    body = 'A:\n\n```py hl_lines="1"\n{!> docs/one.py [ln:1-2] !}\n```\n\nB:\n\n```py\n{! docs/gone.py !}\n```\n\n# C'
-    book = {"mkdocs.yml": "site_name: a", "docs/page.md": body, "docs/one.py": "x = 1\ny = 2\nz = 3\n"}
-    (document,) = load_source(written(tmp_path, book)).documents
-    assert document.text == "A:\n\n```py\nx = 1\ny = 2\n```\n\nB:\n\n# C"
-
-
 def test_loops_of_a_page_that_is_a_template_are_removed_with_what_they_repeat(tmp_path: Path) -> None:
     loop = "{% for one in people %}\n* {{ one.name }} by {{ one.x }}\n{% endfor %}"
     raw = "{% raw %}Write {{ x }}, {% y %}.{% endraw %} `{% raw %}{{ z }}{% endraw %}`"
@@ -156,61 +142,6 @@ def test_hugo(body: str, expected: str, tmp_path: Path) -> None:
     assert text(tmp_path, "hugo", body, files) == expected
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("See [the *other*](other.md#x).", "See [the *other*](https://x.org/other#x)."),
-        (
-            "See [this][o] and [o].\n\n[o]: other.md 'T'",
-            "See [this](https://x.org/other) and [o](https://x.org/other).",
-        ),
-        ("![A robot](a.png) and [![](b.png)](https://b.org)", "A robot and"),
-        ("A[^1] b.\n\n[^1]: The note.", "A (The note.) b."),
-        ("A[^1] b.\n\n[^1]: One.\n\n    Two!\n\nB\n\n    c!", "A b.\n\nOne.\n\nTwo!\n\nB\n\n    c!"),
-        (
-            "[here](#part) [w](https://a.org/x) `[c](other.md)`",
-            "[here](https://x.org/page#part) [w](https://a.org/x) `[c](other.md)`",
-        ),
-    ],
-)
-def test_links_lead_to_the_addresses_of_the_book(body: str, expected: str, tmp_path: Path) -> None:
-    assert text(tmp_path, "plain", body, {"other.md": "# Other"}).strip() == expected
-
-
-def test_a_description_is_the_first_paragraph_unless_the_page_says_it(tmp_path: Path) -> None:
-    found = pages(
-        tmp_path,
-        {
-            "a.md": "---\ndescription: A node is a process.\n---\n# A\n\nText.",
-            "b.md": "---\ndescription: A node is a process.\n---\n# B\n\nA node is a *process*. More.",
-        },
-    )
-    assert found["a.md"].text == "# A\n\nA node is a process.\n\nText."
-    assert found["b.md"].text == "# B\n\nA node is a *process*. More."
-
-
 NOTEBOOK = """{"nbformat": 4, "nbformat_minor": 5, "metadata": {"language_info": {"name": "python"}}, "cells": [
 {"id": "a", "cell_type": "markdown", "metadata": {}, "source": "# The Title\\n\\n## Load the Data"},
 {"id": "b", "cell_type": "code", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": null}]}"""
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"mkdocs.yml": "plugins: [mkdocs-jupyter]"}, "https://s.org/a/#Load-the-Data"),
-        ({"mkdocs.yml": "plugins: [search]"}, None),
-    ],
-)
-def test_notebooks_are_pages_where_the_site_has_a_plugin_for_them(
-    config: dict[str, str], expected: str | None, tmp_path: Path
-) -> None:
-    folder = written(
-        tmp_path, {"docs/a.ipynb": NOTEBOOK, "docs/index.md": "Words.", "docs/index.rst": "Words."} | config
-    )
-    found = {d.path: d for d in load_source(folder, base_url="https://s.org").documents}
-    if expected is None:
-        assert "docs/a.ipynb" not in found
-        return
-    document = found["docs/a.ipynb"]
-    (only,) = chunk(document, count_tokens=len, max_tokens=400)
-    assert (document.title, f"{only.url}#{only.anchor}", only.text) == ("The Title", expected, "```python\nx = 1\n```")

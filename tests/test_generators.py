@@ -41,28 +41,6 @@ def test_the_generator_is_found_by_its_files(
     assert result.reason.startswith(reason.format(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"mkdocs.yml": "site_name: Atlas\nsite_description: {}"},
-        {
-            "book.toml": '[book]\ntitle = "Atlas"\ndescription = "{}"\nsrc = "docs"',
-            "docs/SUMMARY.md": "- [A](index.md)",
-        },
-        {"docusaurus.config.js": "export default {{title: 'Atlas', tagline: '{}'}}"},
-    ],
-)
-def test_the_start_page_begins_with_what_the_site_says_of_itself(files: dict[str, str], tmp_path: Path) -> None:
-    for n, (about, shown) in enumerate(
-        {"Atlas is a robot.": "Atlas is a robot.", "A walking robot": "**Atlas**: A walking robot"}.items()
-    ):
-        site = {name: text.format(about) for name, text in files.items()} | {
-            "docs/index.md": "---\nlayout: page\n---\n# Welcome\n\nStart here."
-        }
-        (page,) = loaded(tmp_path / str(n), site).documents
-        assert page.text == f"# Welcome\n\n{shown}\n\nStart here."
-
-
 def test_a_named_generator_is_taken_and_an_unknown_one_is_wrong_usage(tmp_path: Path) -> None:
     result = loaded(tmp_path, PAGE | {"mkdocs.yml": "site_name: X"}, generator="docusaurus")
     assert (result.generator, result.reason) == ("docusaurus", "named by --generator")
@@ -87,11 +65,6 @@ def test_addresses_follow_the_generator(generator: str, path: str, expected: str
 @pytest.mark.parametrize("name", ["01-a", "1 - a", "01_a", "1.a", "001--a"])
 def test_a_number_in_front_is_an_order(name: str) -> None:
     assert without_number(name) == "a"
-
-
-@pytest.mark.parametrize("name", ["2021-11-a", "1.2-a", "01-02", "a-01", "42", "module-1-ros2"])
-def test_dates_versions_and_other_numbers_are_names(name: str) -> None:
-    assert without_number(name) == name
 
 
 @pytest.mark.parametrize(

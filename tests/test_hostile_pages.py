@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rag.ingest.chunking import chunk
-from rag.ingest.fences import code_spans
 from rag.ingest.formats.text_files import front_matter
 from rag.ingest.loaders import load_source
 from rag.ingest.tags import strip_tags
@@ -43,11 +42,6 @@ def test_twice_the_page_takes_about_twice_the_time(name: str, generator: str, tm
     pytest.fail(f"{name}: {single:.2f} s, and {double:.2f} s for twice the page")
 
 
-def test_backticks_of_many_lengths_take_linear_time() -> None:
-    """A search for the partner of every run took 23 times as long for 8 times the text, which doubling hardly shows."""
-    assert is_linear(lambda text: code_spans(text), HOSTILE["backticks"](8 * 10**6))
-
-
 def test_many_tags_in_one_line_take_linear_time() -> None:
     """The line was copied for each tag, which doubling a short page hardly shows."""
     assert is_linear(lambda text: strip_tags(text, mdx=False), "<ul><li>" * 40_000)
@@ -69,11 +63,6 @@ def test_front_matter_that_is_nested_too_deeply_is_read_line_by_line(nested: str
     assert (fields["title"], text) == ("Widgets", "Some words.")
 
 
-def test_front_matter_that_is_nested_is_read() -> None:
-    fields, _ = front_matter(f"---\na: {'[' * 200}b{']' * 200}\n---\n")
-    assert str(fields["a"]) == f"{'[' * 200}'b'{']' * 200}"
-
-
 def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_path: Path) -> None:
     source = levels(tmp_path, 60)
     (source / "other.mdx").write_text("# Other", encoding="utf-8")
@@ -90,15 +79,3 @@ def test_a_page_that_includes_itself_is_told_so(tmp_path: Path) -> None:
     result = load_source(tmp_path)
     assert [one.reason for one in result.failures] == ["index.rst includes itself"]
     assert {d.path: d.text.count("A note.") for d in result.documents} == {"n.txt": 1, "twice.rst": 2}
-
-
-def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "big.txt").write_text("word " * 20_000, encoding="utf-8")
-    (tmp_path / "page.md").write_text("{{#include big.txt}}\n" * 1_000, encoding="utf-8")
-    (failure,) = load_source(tmp_path).failures
-    assert (failure.path, "add up to more than 2,000,000 characters" in failure.reason) == ("page.md", True)
-
-
-def test_a_few_partials_are_put_in_place(tmp_path: Path) -> None:
-    (document,) = load_source(levels(tmp_path, 2)).documents
-    assert document.text.count("Some words.") == 16

@@ -35,12 +35,6 @@ def test_all_configuration_files_of_a_site_count(
     assert addresses(tmp_path, files) == expected
 
 
-def test_the_folder_of_another_language_has_its_language_in_its_addresses(tmp_path: Path) -> None:
-    languages = "languages:\n  en:\n    contentDir: content/en\n  de:\n    contentDir: content/de"
-    pages(tmp_path, {"hugo.yaml": languages, "content/de/a.md": "A", "content/en/a.md": "A"})
-    assert addresses(tmp_path / "content/de", {}) == {"a.md": "/de/a/"}
-
-
 def test_links_name_pages_from_the_content_folder_and_in_any_case(tmp_path: Path) -> None:
     body = "[a](functions/ByType/) [b](/functions/bytype.md#x) [c](../functions/ByType) [d](gone/) "
     body += '[e]({{< relref path="bytype" >}}) [f](/bytype).'
@@ -57,14 +51,6 @@ def test_code_inside_a_shortcode_stays_code_whatever_it_holds(tmp_path: Path) ->
     body = "{{< code lang=md >}}\n# No heading\n\n```sh\nls\n```\n{{< /code >}}\n"
     text = pages(tmp_path, CONFIG | {"content/a.md": body})["content/a.md"].text
     assert text == "````md\n# No heading\n\n```sh\nls\n```\n````"
-
-
-def test_an_included_file_whose_head_is_a_comment_shows_no_head(tmp_path: Path) -> None:
-    files = {
-        "content/_common/x.md": "---\n# Do not remove.\n---\n\nShared.",
-        "content/a.md": '{{% include "_common/x.md" %}}',
-    }
-    assert pages(tmp_path, CONFIG | files)["content/a.md"].text == "Shared."
 
 
 @pytest.mark.parametrize(

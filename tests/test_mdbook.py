@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import loaded, pages
+from tests.books_on_disk import pages
 
 PARTS = """# Summary
 
@@ -56,12 +56,3 @@ def test_what_preprocessors_make_is_text_and_links(config: str, body: str, expec
     summary = "- [Page](page.md)\n- [Other](other.md)"
     book = {"book.toml": config, "src/SUMMARY.md": summary, "src/page.md": body, "src/other.md": "r[other.one]\n\nO"}
     assert pages(tmp_path, book)["src/page.md"].text == expected
-
-
-def test_a_page_tells_of_the_files_that_it_includes_and_that_are_missing(tmp_path: Path) -> None:
-    body = "A\n\n{{#include gone.rs}}\n\n{{#include b.md}}\n\n{{#title Gone}}\n"
-    book = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)", "src/a.md": body, "src/b.md": "B {{#include c/d.md}}"}
-    book |= {"src/c/d.md": "C {{#include ../b.rs}}", "src/b.rs": "D"}
-    result = loaded(tmp_path, book)
-    assert [page.text for page in result.documents] == ["A\n\nB C D"]
-    assert result.refused == {"src/a.md": {"gone.rs": "missing"}}

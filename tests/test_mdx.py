@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.formats.text_files import front_matter
 from rag.ingest.sites.docusaurus import Docusaurus
 from rag.ingest.sites.mdbook import MdBook
 from rag.ingest.sites.site_rules import PageFile
@@ -28,17 +27,9 @@ def test_import_statements_go_also_over_several_lines_and_several_on_one() -> No
     assert cleaned(text) == "Text."
 
 
-def test_a_wrapped_import_goes_as_a_whole() -> None:
-    assert cleaned("import A from './a.js'; import\nB from './b.js';\n\nText.") == "Text."
-
-
 def test_prose_that_begins_with_import_or_export_stays() -> None:
     text = "import the package before use.\n\nexport your data from the menu."
     assert cleaned(text) == text
-
-
-def test_imports_in_plain_markdown_are_text() -> None:
-    assert cleaned("import x from 'y'", mdx=False) == "import x from 'y'"
 
 
 def test_an_export_goes_to_the_end_of_its_brackets() -> None:
@@ -46,16 +37,8 @@ def test_an_export_goes_to_the_end_of_its_brackets() -> None:
     assert cleaned(text) == "Text."
 
 
-def test_comments_go_in_both_syntaxes() -> None:
-    assert cleaned("A {/* hidden */}B<!-- also\n\nhidden -->C") == "A BC"
-
-
 def test_component_tags_go_and_their_text_stays() -> None:
     assert cleaned('See <Link to="/x" on={() => a > b}>the page</Link> now.') == "See the page now."
-
-
-def test_self_closing_components_go() -> None:
-    assert cleaned("A\n\n<Video\n  src={require('./a.mp4')}\n/>\n\nB") == "A\n\nB"
 
 
 def test_a_tab_leaves_its_label_as_a_line() -> None:
@@ -75,11 +58,6 @@ def test_the_text_of_a_component_is_as_far_from_the_margin_as_its_tag() -> None:
 def test_a_tab_takes_its_label_from_the_tabs_values() -> None:
     text = "<Tabs values={[{label: 'iOS (Swift)', value: 'ios'}]}>\n<TabItem value=\"ios\">\nX.\n</TabItem>\n</Tabs>"
     assert cleaned(text) == "iOS (Swift):\n\nX."
-
-
-def test_a_listing_leaves_its_caption() -> None:
-    text = '<Listing number="5-1" file-name="a.rs" caption="A `User` struct">\n\n```rust\nx\n```\n\n</Listing>'
-    assert cleaned(text, mdx=False) == "Listing 5-1: A `User` struct\n\n```rust\nx\n```"
 
 
 @pytest.mark.parametrize("mdx", [True, False])
@@ -132,10 +110,6 @@ def test_indented_code_is_code_in_plain_markdown() -> None:
     assert cleaned(text, mdx=False) == text
 
 
-def test_a_fence_left_open_is_closed() -> None:
-    assert cleaned("A\n\n```py\nx = 1\n") == "A\n\n```py\nx = 1\n```"
-
-
 def test_an_admonition_becomes_its_title_and_its_text() -> None:
     assert cleaned(":::note\nRead this.\n:::\n\nB") == "Note:\nRead this.\n\nB"
     assert cleaned(":::warning Old API\n\nRead this.\n\n:::") == "Old API:\nRead this."
@@ -145,19 +119,6 @@ def test_an_admonition_becomes_its_title_and_its_text() -> None:
 def test_a_code_block_component_becomes_a_fence() -> None:
     text = '<CodeBlock language="bash" title="shell">\n  {`npx init --version ${v()}`}\n</CodeBlock>'
     assert cleaned(text) == "```bash\nnpx init --version ${v()}\n```"
-
-
-def test_html_loses_its_tags_and_keeps_its_text() -> None:
-    text = "<details>\n<summary>More</summary>\n\nText<br/>here, H<sub>2</sub>O.\n\n</details>\n"
-    assert cleaned(text + "<img src='a.png' alt='A robot'>", mdx=False) == "More\n\nText here, H2O.\n\nImage: A robot"
-
-
-def test_an_html_heading_becomes_a_heading_with_its_own_anchor() -> None:
-    assert cleaned('<h3 id="setup">Set <b>up</b></h3>\n\nText.') == "### Set up {#setup}\n\nText."
-
-
-def test_preformatted_html_becomes_a_fence() -> None:
-    assert cleaned("<pre><code>a &lt; <em>b</em>\n\n  c</code></pre>", mdx=False) == "```\na < b\n\n  c\n```"
 
 
 def test_tables_lose_their_padding() -> None:
@@ -199,10 +160,6 @@ def test_braces_that_are_no_value_of_the_page_stay(text: str) -> None:
     assert cleaned(f"export const size = 12;\n\n{text}") == text
 
 
-def test_a_string_may_hold_braces() -> None:
-    assert cleaned("Write {'{name}'}, {\"{{ x }}\"} or {'<T>'}.") == "Write {name}, {{ x }} or <T>."
-
-
 def test_a_code_block_shows_the_file_that_it_imports(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("print(1)\n")
     text = "import Src from '!!raw-loader!./a.py';\n\n<CodeBlock language=\"python\">{Src}</CodeBlock>\n\nEnd."
@@ -212,13 +169,6 @@ def test_a_code_block_shows_the_file_that_it_imports(tmp_path: Path) -> None:
 def test_a_partial_that_includes_itself_ends(tmp_path: Path) -> None:
     (tmp_path / "_part.md").write_text("import P from './_part.md'\n\nAgain.\n\n<P />")
     assert cleaned("import P from './_part.md'\n\n<P />", root=tmp_path).count("Again.") <= 5
-
-
-def test_a_partial_outside_the_source_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("secret")
-    (tmp_path / "docs").mkdir()
-    text = "import P from '../secret.md'\n\n<P />\n\nText."
-    assert cleaned(text, root=tmp_path / "docs") == "Text."
 
 
 def test_included_files_and_their_anchors_are_put_in_place(tmp_path: Path) -> None:
@@ -232,17 +182,3 @@ def test_an_include_that_is_missing_goes_with_the_fence_it_leaves_empty() -> Non
         "A\n\n```rust\n{{#include nowhere.rs}}\n```\n\nB {{#include gone.md}}\n\n```rust\n{{#include gone.rs}}\nx\n```"
     )
     assert cleaned(text, mdx=False) == "A\n\nB \n\n```rust\nx\n```"
-
-
-def test_a_playground_becomes_a_fence(tmp_path: Path) -> None:
-    (tmp_path / "a.rs").write_text("fn a() {}\n")
-    assert cleaned("{{#playground a.rs editable}}", mdx=False, root=tmp_path) == "```rust\nfn a() {}\n```"
-
-
-def test_front_matter_is_split_off_and_a_rule_is_not_front_matter() -> None:
-    assert front_matter("---\ntitle: A\n---\nText") == ({"title": "A"}, "Text")
-    assert front_matter("Text\n---\nx\n---\n") == ({}, "Text\n---\nx\n---\n")
-
-
-def test_a_page_of_brackets_is_cleaned_in_reasonable_time() -> None:
-    assert cleaned("<A {" * 1000).startswith("<A {")

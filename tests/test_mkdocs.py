@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.books_on_disk import BASE, addresses, loaded, pages
+from tests.books_on_disk import addresses, pages
 
 POST = "---\ndate: 2024-05-02\n---\n\n# Hatch v1.10.0\n\nWords.\n"
 
@@ -26,19 +26,6 @@ def test_a_post_of_the_blog_has_the_address_that_the_plugin_makes(
     config = f"site_name: x\nplugins:\n  - blog: {options or '{}'}\n"
     files = {"mkdocs.yml": config, f"docs/{path}": text}
     assert addresses(tmp_path, files) == {f"docs/{path}": expected}
-
-
-def test_drafts_of_the_blog_are_left_out_and_links_to_posts_are_resolved(tmp_path: Path) -> None:
-    files = {
-        "mkdocs.yml": "site_name: x\nplugins: [blog]\n",
-        "docs/index.md": "See [the post](blog/posts/one.md#more).\n",
-        "docs/blog/posts/one.md": POST,
-        "docs/blog/posts/two.md": POST.replace("date:", "draft: true\ndate:"),
-        "docs/three.md": "---\ndraft: true\n---\nWords.",
-    }
-    read = pages(tmp_path, files)
-    assert sorted(read) == ["docs/blog/posts/one.md", "docs/index.md", "docs/three.md"]
-    assert read["docs/index.md"].text == f"See [the post]({BASE}/blog/2024/05/02/hatch-v1100/#more)."
 
 
 SNIPPETS = """
@@ -61,14 +48,6 @@ def test_raised_and_lowered_letters_have_no_marks(tmp_path: Path) -> None:
     assert pages(tmp_path, files)["docs/index.md"].text == expected
 
 
-def test_the_element_of_an_html_block_is_no_title(tmp_path: Path) -> None:
-    files = {
-        "mkdocs.yml": "site_name: x\nmarkdown_extensions: [pymdownx.blocks.html, pymdownx.blocks.admonition]\n",
-        "docs/index.md": "/// html | div.result\nShown.\n///\n\n/// note | Mind this\nWords.\n///\n",
-    }
-    assert pages(tmp_path, files)["docs/index.md"].text == "Shown.\n\nMind this:\n\nWords."
-
-
 def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tmp_path: Path) -> None:
     nav = "nav:\n  - home: index.md\n  - Rules:\n    - index: rules/index.md\n    - Arms: rules/arms.md\n"
     files = {"index.md": "# Pumps\n\nA.", "rules/index.md": "# All rules\n\nB.", "rules/arms.md": "# Of arms\n\nC."}
@@ -78,18 +57,6 @@ def test_a_title_of_the_menu_that_names_no_page_gives_way_to_that_of_the_page(tm
         "docs/rules/index.md": "All rules",
         "docs/rules/arms.md": "Arms",
     }
-
-
-def test_a_file_that_a_page_includes_is_not_passed_over(tmp_path: Path) -> None:
-    text = "Words.\n\n{!part.txt!}\n\n```\n{!a.py!}\n```\n\n{!_b.md!}\n\n{!other.md!}"
-    files = {"index.md": text, "part.txt": "P.", "a.py": "x", "c.py": "y", "_b.md": "B.", "other.md": "O."}
-    result = loaded(tmp_path, {"mkdocs.yml": "site_name: x\n", **{f"docs/{n}": t for n, t in files.items()}})
-    assert {name: n for name, n in result.passed_over.items() if name != ".yml"} == {".py": 1}
-
-
-def test_properdocs_a_fork_of_mkdocs_is_read_by_the_same_rules(tmp_path: Path) -> None:
-    files = {"properdocs.yml": "site_name: x\n", "docs/a.md": "# A\n\nWords.\n"}
-    assert addresses(tmp_path, files) == {"docs/a.md": "/a/"}
 
 
 INCLUDED = {
@@ -115,8 +82,3 @@ def test_a_page_holds_what_the_plugin_include_markdown_puts_in(tag: str, expecte
     config = "site_name: x\nplugins: [include-markdown]\n"
     body = pages(tmp_path, {"mkdocs.yml": config, **INCLUDED, **page})["docs/x.md"].text
     assert body.removeprefix("# X\n\n").removesuffix("End.").strip() == expected
-
-
-def test_without_the_plugin_a_tag_that_includes_is_text(tmp_path: Path) -> None:
-    files = {"mkdocs.yml": "site_name: x\n", **INCLUDED, "docs/x.md": '# X\n\n`{% include "parts/c.md" %}` does so.\n'}
-    assert "parts/c.md" in pages(tmp_path, files)["docs/x.md"].text

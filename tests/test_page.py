@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +51,6 @@ def test_a_page_is_parsed_once_from_the_file_to_the_chunks(
     assert [c.heading for c in chunks] == ["", "Arms"]
     assert len(parsed_texts) == len(set(parsed_texts)) == parses
     assert parsed_texts[-1] == document.text
-
-
-def test_a_page_with_a_title_that_is_not_chunked_is_not_parsed(tmp_path: Path, parsed_texts: list[str]) -> None:
-    (tmp_path / "page.mdx").write_text(f"---\ntitle: Robots\n---\n{BODY}", encoding="utf-8")
-    load_source(tmp_path)
-    assert parsed_texts == []
-
-
-def test_a_page_whose_text_is_replaced_is_parsed_again(tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text(BODY, encoding="utf-8")
-    (document,) = load_source(tmp_path).documents
-    (only,) = chunk(replace(document, text="## New\n\nAnother."), count_tokens=count_words)
-    assert (only.heading, only.text) == ("New", "Another.")
 
 
 def test_a_heading_has_the_text_that_a_reader_sees_and_the_id_that_it_sets() -> None:

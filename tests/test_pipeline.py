@@ -77,6 +77,7 @@ async def test_a_folder_becomes_an_index_and_a_report(bench: Bench) -> None:
             }
         ],
         "without_text": [],
+        "beside": [],
     }
 
 
@@ -106,17 +107,6 @@ async def test_the_embedding_model_is_unloaded_before_the_index_is_written(
     assert done == ["embed", "unload", "write"], "nothing was embedded, so nothing was loaded"
 
 
-async def test_what_is_embedded_is_the_nearest_heading_and_the_text(bench: Bench) -> None:
-    await bench.run()
-    assert "B\n\nTwo." in bench.embedder.embedded
-
-
-async def test_the_search_by_words_reads_the_whole_way_to_the_chunk(bench: Bench) -> None:
-    await bench.run()
-    (point,) = [one for one in bench.index.points.values() if one.chunk.text == "Two."]
-    assert list(point.sparse.values) == [len("A > B\n\nTwo.")]
-
-
 async def test_an_index_of_another_recipe_is_encoded_anew_though_its_pages_are_the_same(bench: Bench) -> None:
     await bench.run()
     made = await bench.index.info()
@@ -126,61 +116,6 @@ async def test_an_index_of_another_recipe_is_encoded_anew_though_its_pages_are_t
     assert report.documents.changed == 2
     assert report.chunks.model_dump() == {"added": 0, "deleted": 0, "unchanged": 3, "total": 3}
     assert await bench.index.info() == made
-
-
-async def test_nothing_changed_is_no_write_and_no_embedding(bench: Bench) -> None:
-    await bench.run()
-    report = await bench.run()
-    assert (bench.index.replaced, len(bench.embedder.embedded)) == (1, 3)
-    assert report.documents.unchanged == 2
-    assert report.chunks.model_dump() == {"added": 0, "deleted": 0, "unchanged": 3, "total": 3}
-
-
-async def test_an_edit_embeds_what_changed_and_nothing_else(bench: Bench) -> None:
-    await bench.run()
-    bench.write("a.md", "# A\n\nOne.\n\n## B\n\nTwo, new.")
-    (bench.source / "b.md").unlink()
-    report = await bench.run()
-    assert bench.embedder.embedded[3:] == ["B\n\nTwo, new."]
-    assert sorted(c.text for c in bench.index.chunks) == ["One.", "Two, new."]
-    assert report.documents.model_dump() == {"added": 0, "changed": 1, "unchanged": 0, "deleted": 1, "failed": 0}
-    assert report.chunks.model_dump() == {"added": 1, "deleted": 2, "unchanged": 1, "total": 2}
-
-
-async def test_several_sources_are_one_change(bench: Bench, tmp_path: Path) -> None:
-    other = tmp_path / "other.md"
-    other.write_text("Other.")
-    report = await bench.run(bench.source, other, bench.source)
-    assert (bench.index.replaced, report.documents.added) == (1, 3)
-
-
-async def test_a_source_that_fails_is_named_and_the_others_are_read(bench: Bench, tmp_path: Path) -> None:
-    other = tmp_path / "other.md"
-    other.write_text("Other.")
-    await bench.run(bench.source, other)
-    other.unlink()
-    report = await bench.run(bench.source, other)
-    assert [(one.source, "There is no" in one.reason) for one in report.failures] == [(str(other), True)]
-    assert "Other." in [c.text for c in bench.index.chunks]
-
-
-async def test_sources_that_all_fail_leave_everything_as_it_was(bench: Bench, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="missing"):
-        await bench.run(tmp_path / "missing", tmp_path / "gone")
-    assert (bench.index.replaced, bench.embedder.embedded) == (0, [])
-
-
-async def test_no_source_is_wrong_usage(bench: Bench) -> None:
-    with pytest.raises(UsageError, match="No source"):
-        await ingest([], index=bench.index, embedder=bench.embedder, sparse=FakeSparse(), vectors=bench.vectors)
-
-
-async def test_a_file_that_fails_is_reported_and_the_others_go_on(bench: Bench) -> None:
-    (bench.source / "c.md").write_bytes(b"\xff")
-    report = await bench.run()
-    assert (report.documents.added, report.documents.failed) == (2, 1)
-    assert report.failures[0].source.endswith("docs/c.md")
-    assert "UTF-8" in report.failures[0].reason
 
 
 async def test_a_page_on_which_cutting_has_a_bug_is_reported_keeps_its_passages_and_is_read_again(
@@ -212,12 +147,6 @@ async def test_the_pages_of_a_folder_that_cannot_be_listed_stay(bench: Bench, mo
     assert "Three." in [c.text for c in bench.index.chunks]
 
 
-async def test_skipped_folders_are_not_part_of_the_book(bench: Bench) -> None:
-    bench.write("decisions/x.md", "No.")
-    await bench.run(skip=("decisions",))
-    assert "No." not in [c.text for c in bench.index.chunks]
-
-
 async def test_a_dry_run_reports_and_touches_nothing(bench: Bench) -> None:
     report = await bench.run(dry_run=True)
     assert (bench.index.replaced, bench.embedder.embedded, bench.vectors.kept) == (0, [], {})
@@ -225,36 +154,11 @@ async def test_a_dry_run_reports_and_touches_nothing(bench: Bench) -> None:
     assert report.model_copy(update={"seconds": 0}) == real.model_copy(update={"seconds": 0})
 
 
-@pytest.mark.parametrize(
-    "info",
-    [
-        IndexInfo("book", "other-model", 2, "fake-sparse", 1),
-        IndexInfo("book", "fake-embedder", 3, "fake-sparse", 1),
-        IndexInfo("book", "fake-embedder", 2, "other-sparse", 1),
-    ],
-)
-async def test_an_index_of_another_model_is_refused_with_the_command_that_mends_it(
-    bench: Bench, info: IndexInfo
-) -> None:
-    bench.index = FakeIndex(info=info)
-    with pytest.raises(UsageError, match='"book" was encoded by') as caught:
-        await bench.run()
-    assert "--collection NAME" in caught.value.hint
-    assert (bench.index.replaced, bench.embedder.embedded) == (0, [])
-
-
 async def test_progress_moves_with_every_batch_and_ends_at_the_total(bench: Bench) -> None:
     bench.write("long.md", "\n\n".join(f"## H{n}\n\nText {n}." for n in range(BATCH)))
     steps: list[tuple[int, int]] = []
     await bench.run(progress=lambda done, total: steps.append((done, total)))
     assert (steps[0], steps[-1], len(steps)) == ((0, BATCH + 3), (BATCH + 3, BATCH + 3), 3)
-
-
-async def test_a_known_vector_is_not_computed_again(bench: Bench) -> None:
-    await bench.run()
-    bench.index = FakeIndex()
-    report = await bench.run()
-    assert (report.embedded, report.chunks.added, len(bench.embedder.embedded)) == (0, 3, 3)
 
 
 async def test_a_cancelled_run_keeps_its_vectors_and_leaves_the_index(bench: Bench) -> None:

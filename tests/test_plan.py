@@ -30,12 +30,6 @@ def plan_of(documents: Sequence[Document], entries: Sequence[IndexEntry], *, sou
     return make_plan(documents, entries, sources={source}, chunk=cut)
 
 
-def test_everything_is_added_to_an_empty_index() -> None:
-    plan = plan_of([page("a"), page("b")], [])
-    assert plan.documents_added == (("/a", "a"), ("/a", "b"))
-    assert (plan.added, plan.deleted, plan.unchanged, plan.total) == (2, 0, 0, 2)
-
-
 def test_an_unchanged_page_is_not_even_chunked() -> None:
     def fail(document: Document) -> Sequence[Chunk]:
         raise AssertionError(document.path)
@@ -54,12 +48,6 @@ def test_a_changed_page_is_written_whole_and_counted_by_text() -> None:
     assert len(plan.write) == 3
     assert len(plan.remove) == 1
     assert (plan.added, plan.deleted, plan.unchanged, plan.total) == (2, 2, 1, 3)
-
-
-def test_what_vanished_is_deleted_within_its_source_only() -> None:
-    plan = plan_of([page("a")], stored(page("a"), page("gone"), page("b", source="/other")))
-    assert plan.documents_deleted == (("/a", "gone"),)
-    assert (len(plan.remove), plan.deleted, plan.total) == (1, 1, 2)
 
 
 def test_a_page_that_could_not_be_read_keeps_what_the_index_holds() -> None:

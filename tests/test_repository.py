@@ -13,7 +13,6 @@ from rag.errors import UsageError
 from rag.ingest.loaders import load_source
 from rag.ingest.patterns import Selection
 from rag.ingest.sources import opened_source
-from tests.command_line import CommandLine
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="the program git is not installed (package git)")
 FILES = {
@@ -62,23 +61,6 @@ def test_what_was_fetched_is_deleted(bare: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     assert load_source(bare.as_uri()).documents
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_the_second_ingestion_of_a_repository_embeds_nothing(bare: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    first = run("ingest", f"git+{bare.as_uri()}", "--json")
-    assert (first.code, first.data["documents"]["added"]) == (0, 2)
-    again = run("ingest", bare.as_uri(), "--json")
-    assert (again.data["embedded"], again.data["documents"]["unchanged"]) == (0, 2)
-
-
-def test_include_and_exclude_choose_the_files_of_a_source(bare: Path, tmp_path: Path) -> None:
-    run = CommandLine(tmp_path)
-    chosen = ("--include", "*.md", "--include", "*.py", "--exclude", "guide/", "--generator", "plain", "--dry-run")
-    done = run("ingest", bare.as_uri(), *chosen, "--json")
-    assert (done.code, done.data["documents"]["added"]) == (0, 2)
-    assert done.data["sources"][0]["passed_over"] == {".py": 1}
-    assert run("ingest", bare.as_uri(), "--include", "").code == 2
 
 
 @pytest.mark.parametrize(
@@ -143,17 +125,6 @@ def test_a_missing_repository_and_a_missing_git_are_one_line(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="needs the program git"):
         load_source((tmp_path / "none.git").as_uri())
-
-
-def test_links_in_a_repository_do_not_lead_out_of_it(bare: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("# Secret\n")
-    work = tmp_path / "work"
-    (work / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
-    git(work, "add", ".")
-    git(work, "commit", "--quiet", "--message=Three")
-    git(work, "push", "--quiet", str(bare), "main")
-    result = load_source(bare.as_uri())
-    assert "docs/link.md" in [failure.path for failure in result.failures]
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,12 @@ import pytest
 
 from rag.errors import UsageError
 from rag.ingest.book_sources import BookSources, IngestOptions
-from rag.ingest.chunking import chunk
 from rag.ingest.formats.reader_process import read_apart
 from rag.ingest.loaders import LoadResult, load_source
-from rag.ingest.patterns import Selection
 from rag.ingest.sources import page_links, site_client
 from rag.ingest.sources import site as crawler
 from rag.ingest.sources.page_links import SiteScope
 from rag.ingest.sources.site_client import SiteClient, is_public
-from tests.command_line import CommandLine
 from tests.web_site import WebSite, moved, page, plain, web_site
 from tests.wire import HTML, Reply, dripping, dripping_headers, refusal
 
@@ -58,26 +55,6 @@ def titles(result: LoadResult) -> set[str]:
     return {document.title for document in result.documents}
 
 
-def test_the_pages_under_an_address_are_found_by_their_links(docs: WebSite) -> None:
-    result = load(docs)
-    assert {d.path: d.url.removeprefix(docs.address) for d in result.documents} == {
-        "index.html": "/docs/",
-        "guide.html": "/docs/guide",
-        "deep/er/index.html": "/docs/deep/er/",
-    }
-    assert (result.source, result.generator, result.failures) == (f"{docs.address}/docs", "plain", ())
-    assert result.passed_over == {".png": 1}
-    assert not {"/blog", "/"} & set(docs.asked)
-    assert len(docs.asked) == len(set(docs.asked))
-
-
-def test_passages_have_the_anchors_of_the_site_and_links_their_whole_address(docs: WebSite) -> None:
-    found = [c for d in load(docs).documents for c in chunk(d, count_tokens=lambda text: len(text.split()))]
-    links = {c.title: c.link for c in found}
-    assert links["Guide"] == f"{docs.address}/docs/guide#turn"
-    assert f"[turn]({docs.address}/docs/guide#turn)" in next(c.text for c in found if c.title == "Deeper")
-
-
 def test_a_page_without_a_link_is_found_by_the_sitemap(docs: WebSite) -> None:
     places = "".join(f"<url><loc>{docs.address}{path}</loc></url>" for path in ("/docs/alone", "/blog", "/docs/guide"))
     inner = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
@@ -91,13 +68,6 @@ def test_a_page_without_a_link_is_found_by_the_sitemap(docs: WebSite) -> None:
     listed = load(docs, "/m.xml.gz")
     assert titles(listed) == {"Alone", "Blog", "Guide"}
     assert listed.source == f"{docs.address}/m.xml.gz"
-
-
-def test_a_sitemap_with_entities_is_not_read(docs: WebSite) -> None:
-    docs.answers["/docs/sitemap.xml"] = plain('<!DOCTYPE a [<!ENTITY b "c">]><urlset><loc>&b;</loc></urlset>')
-    assert titles(load(docs)) == {"Start", "Guide", "Deeper"}
-    with pytest.raises(UsageError, match="lists no pages"):
-        load(docs, "/docs/sitemap.xml")
 
 
 def test_robots_txt_is_obeyed(docs: WebSite) -> None:
@@ -204,12 +174,6 @@ def test_a_site_that_stops_answering_is_given_up(docs: WebSite, monkeypatch: pyt
     assert "were not tried" in result.failures[-1].reason
 
 
-def test_include_and_exclude_choose_the_pages_of_a_site(docs: WebSite) -> None:
-    assert titles(load(docs, selection=Selection(exclude=("guide.html",)))) == {"Start"}
-    assert "/docs/guide" not in docs.asked
-    assert titles(load(docs, selection=Selection(include=("deep/",)))) == {"Deeper"}
-
-
 def test_a_site_that_only_names_a_private_address_later_is_refused(
     docs: WebSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,13 +188,6 @@ def test_a_site_that_only_names_a_private_address_later_is_refused(
     with pytest.raises(UsageError, match="address inside a private network"):
         load_source(f"http://rebound.example:{port}/docs/")
     assert docs.asked == []
-
-
-def test_a_host_with_a_public_and_a_private_address_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("93.184.216.34", "10.0.0.1")]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-    with SiteClient() as client, pytest.raises(ValueError, match="address inside a private network"):
-        client._checked_address("docs.example", 80)
 
 
 @pytest.mark.parametrize(("named", "asked"), [("7", 2), ("30", 2), ("31", 1), ("soon", 1)])
@@ -336,14 +293,6 @@ def test_which_links_belong_to_a_site(link: str, expected: str | None) -> None:
     assert SiteScope.of("https://a.example/docs/index.html").address(link, "https://a.example/docs/") == expected
 
 
-@pytest.mark.parametrize(
-    ("start", "prefix"),
-    [("https://a.example", "/"), ("https://a.example/en/5.2", "/en/5.2/"), ("https://a.example/b/c.html", "/b/")],
-)
-def test_the_prefix_of_a_site_is_the_folder_of_its_start_page(start: str, prefix: str) -> None:
-    assert SiteScope.of(start).prefix == prefix
-
-
 def test_a_site_that_is_not_there_is_one_line(docs: WebSite) -> None:
     for path, says in (("/none", "status 404"), ("/a.css", "no page but text/css")):
         docs.answers["/a.css"] = Reply(content_type="text/css")
@@ -352,25 +301,6 @@ def test_a_site_that_is_not_there_is_one_line(docs: WebSite) -> None:
     with pytest.raises(UsageError, match="cannot be fetched") as caught:
         load_source("http://127.0.0.1:9/docs/")
     assert "\n" not in caught.value.message
-
-
-def test_an_address_with_a_password_is_refused_and_not_shown() -> None:
-    with pytest.raises(UsageError) as caught:
-        load_source("https://me:canary@docs.example/")
-    assert "canary" not in caught.value.message
-
-
-def test_a_second_ingestion_of_a_site_embeds_nothing_and_a_failed_page_stays(docs: WebSite, tmp_path: Any) -> None:
-    run = CommandLine(tmp_path)
-    docs.answers["/docs"] = moved("/docs/")
-    first = run("ingest", f"{docs.address}/docs", "--json")
-    assert (first.code, first.data["documents"]["added"]) == (0, 3)
-    again = run("ingest", f"{docs.address}/docs/", "--json")
-    assert (again.data["embedded"], again.data["documents"]["unchanged"]) == (0, 3)
-    docs.answers["/docs/deep/er/"] = Reply(status=503)
-    failed = run("ingest", f"{docs.address}/docs/", "--json")
-    assert (failed.code, failed.data["documents"]["failed"], failed.data["documents"]["deleted"]) == (1, 1, 0)
-    assert failed.data["chunks"]["total"] == first.data["chunks"]["total"]
 
 
 def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their_links(docs: WebSite) -> None:
@@ -400,12 +330,6 @@ def test_a_few_pages_are_fetched_at_the_same_time_and_read_in_the_order_of_their
     assert sorted(deeper) == [f"/docs/{name}/same" for name in names]
 
 
-def test_the_message_about_a_site_that_failed_names_it_once(tmp_path: Any) -> None:
-    result = CommandLine(tmp_path)("ingest", "http://127.0.0.1:9/docs/")
-    assert result.code == 1
-    assert result.err.count("http://127.0.0.1:9/docs/") == 1
-
-
 def test_a_site_that_asks_for_a_delay_gets_one_request_at_a_time(docs: WebSite) -> None:
     guard, running, most = Lock(), [0], [0]
 
@@ -425,23 +349,6 @@ def test_a_site_that_asks_for_a_delay_gets_one_request_at_a_time(docs: WebSite) 
     }
     assert len(load(docs).documents) == 6
     assert most[0] == 1
-
-
-def test_requests_of_several_threads_begin_one_delay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, waits = [100.0], []
-    monkeypatch.setattr("rag.ingest.sources.site_client.time.monotonic", lambda: clock[0])
-    with SiteClient(delay=0.5) as client:
-        waits = [client._turn() for _ in range(4)]
-        assert waits == [0.0, 0.5, 1.0, 1.5]
-        client._put_off(30)
-        clock[0] += 10
-        assert client._turn() == 20.0
-
-
-def test_the_pages_that_were_fetched_are_counted(docs: WebSite) -> None:
-    told: list[tuple[int, int]] = []
-    load(docs, watch=lambda done, known: told.append((done, known)))
-    assert told == [(1, 2), (2, 2)]
 
 
 async def test_a_crawl_that_is_cancelled_ends_though_a_page_does_not_answer(docs: WebSite) -> None:

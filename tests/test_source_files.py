@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import UsageError
 from rag.ingest import source_files
 from rag.ingest.loaders import LoadResult, load_source
 from tests.books_on_disk import close_folders
@@ -45,14 +44,6 @@ def test_a_file_that_became_a_pipe_is_not_waited_for(source: Path, tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="pipe"):
         source_files.read_file(tmp_path / "pipe", tmp_path)
-
-
-def test_a_hard_link_is_reported(source: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("the secret")
-    (source / "b.md").hardlink_to(tmp_path / "secret")
-    result = load_source(source)
-    assert [document.path for document in result.documents] == ["a.md"]
-    assert reasons(result) == {"b.md": source_files._HARD_LINK}
 
 
 # A file that makes the generator known, a page, and the file that it includes, whose text must not be in the page.
@@ -118,22 +109,9 @@ def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(sour
     assert "secret" not in document.text
 
 
-def test_a_configuration_that_names_a_loop_of_links_is_no_crash(source: Path) -> None:
-    (source / "loop").symlink_to("loop")
-    (source / "mkdocs.yml").write_text("docs_dir: loop")
-    assert load_source(source).generator == "plain"
-
-
 def test_hard_links_of_the_program_itself_are_read(source: Path, tmp_path: Path) -> None:
     (tmp_path / "cache.md").hardlink_to(source / "a.md")
     assert len(load_source(source, own=True).documents) == 1
-
-
-def test_a_file_that_is_too_large_is_reported_without_being_read_whole(source: Path) -> None:
-    with (source / "sparse.md").open("wb") as file:
-        file.truncate(50 * 2**30)
-    result = load_source(source)
-    assert reasons(result) == {"sparse.md": "it is larger than 10 megabytes; split it into several files"}
 
 
 def test_folders_within_folders_by_the_thousand_are_read_as_far_as_the_system_goes(source: Path) -> None:
@@ -158,14 +136,6 @@ def test_a_folder_that_cannot_be_listed_is_reported(source: Path, monkeypatch: p
     assert reasons(load_source(source)) == {"closed": "the folder cannot be listed: Permission denied"}
 
 
-@pytest.mark.parametrize("field", ["title", "slug", "id"])
-def test_an_escape_that_is_no_character_is_replaced(source: Path, field: str) -> None:
-    (source / "a.md").write_text(f'---\n{field}: "a \\ud800 b"\n---\n\nSome words.')
-    (document,) = load_source(source, base_url="https://example.org", generator="docusaurus").documents
-    f"{document.title} {document.url}".encode()
-    assert field != "title" or document.title == "a \ufffd b"
-
-
 @pytest.mark.parametrize(
     "head",
     [
@@ -181,28 +151,3 @@ def test_escapes_of_every_kind_of_front_matter_are_replaced(source: Path, head: 
     (document,) = load_source(source).documents
     assert document.title == "a \ufffd b"
     assert "\0" not in document.text
-
-
-def test_a_directive_that_makes_no_character_is_replaced(source: Path) -> None:
-    (source / "b.rst").write_text("B\n=\n\n.. |x| unicode:: 0xD800\n.. |y| unicode:: 0x0\n\nSome |x| words and |y|.\n")
-    document = load_source(source).documents[1]
-    assert "Some \ufffd words" in document.text
-    assert "\0" not in document.text
-
-
-def test_two_escapes_that_are_one_character_are_joined(source: Path) -> None:
-    (source / "a.md").write_text('---\ntitle: "\\ud83d\\ude00"\n---\n\nSome words.')
-    assert load_source(source).documents[0].title == "\U0001f600"
-
-
-def test_an_escape_in_the_label_of_a_folder_is_replaced(source: Path) -> None:
-    (source / "part").mkdir()
-    (source / "part" / "_category_.json").write_text('{"label": "a\\ud800"}')
-    (source / "part" / "b.md").write_text(PAGE)
-    result = load_source(source, generator="docusaurus")
-    assert [document.breadcrumb for document in result.documents] == [(), ("a\ufffd",)]
-
-
-def test_a_source_whose_name_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be opened"):
-        load_source(tmp_path / ("a" * 300))

@@ -106,12 +106,6 @@ async def test_every_change_is_noticed(reader: Reader, change: str) -> None:
     assert read > 0
 
 
-async def test_a_folder_that_appears_beside_the_source_changes_nothing(reader: Reader) -> None:
-    await reader()
-    (reader.source.parent / "home").mkdir()
-    assert (await reader())[1] == 0
-
-
 async def test_a_page_that_has_lost_a_chunk_is_read(reader: Reader) -> None:
     await reader()
     (gone,) = [one.id for one in reader.index.chunks if one.source_file_path == "b.md"]

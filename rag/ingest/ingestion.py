@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ from rag.ingest.book_sources import BookSources, IngestOptions, RecalledPage, So
 from rag.ingest.chunk_vectors import BATCH, ChunkVectors
 from rag.ingest.chunking import chunk
 from rag.ingest.plan import Plan, check_encoders, check_sources, make_plan
-from rag.ingest.report import STEPS, ChunkCounts, DocumentCounts, IngestFailure, IngestProgress, IngestReport, Step
+from rag.ingest.report import ChunkCounts, DocumentCounts, IngestFailure, IngestProgress, IngestReport, Step
 from rag.ingest.source_files import Failure
 from rag.ingest.titles import book_title
 from rag.ports import ChunkIndex, Embedder, SparseEncoder, VectorCache
@@ -40,16 +40,14 @@ class _UnreadPageError(Exception):
 class Ingestion:
     """Brings the index up to date with the sources, as one change. Writes nothing if nothing changed.
 
-    The steps are run one by one, or all by `run`; call `aclose` in any case. `watch` is told of every step, also from
-    worker threads. With `memory`, a source in which no file has changed is recalled. A dry run neither embeds nor
-    writes.
+    `watch` is told of every step, also from worker threads. With `memory`, a source in which no file has changed is
+    recalled. A dry run neither embeds nor writes. From the step "chunk" on, no other ingestion can change the
+    collection, and the step "write" makes the one change of the index: a run that ends before leaves it as it was, and
+    its vectors are in the cache, so the same command goes on from there.
 
-    From the step "chunk" on, no other ingestion can change the collection. The step "write" makes the one change of the
-    index. A step that is cancelled leaves the index as it was, and the vectors in the cache.
-
-    A source that fails is named in the report. Raises `UsageError` if all fail and for an index that other models
+    A source that fails is named in the report. `run` raises `UsageError` if all fail and for an index that other models
     encoded; `RetrievalError` if the index fails, and "index_locked" while another ingestion changes it; `AskbookError`
-    if embedding fails for good.
+    if embedding fails for good. Call `aclose` in any case.
     """
 
     def __init__(
@@ -66,96 +64,42 @@ class Ingestion:
         memory: SourceMemory | None = None,
     ) -> None:
         self.options = options
-        self._sources = BookSources(sources, options, memory)
         self.index = index
         self.embedder = embedder
+        self._sources = BookSources(sources, options, memory)
         self._sparse = sparse
         self._vectors = ChunkVectors(embedder, sparse, vectors)
         self._watch = watch or (lambda _progress: None)
         self._shown = 0.0
-        self._began = time.monotonic()
-        self._locks = AsyncExitStack()
         self._empty: set[tuple[str, str]] = set()  # source and path of the pages without chunks
-        self._locked = False
-        self._closes_index = closes_index
-        self._info: IndexInfo | None = None
-        self._held: list[IndexEntry] = []
-        self._plan: Plan | None = None
-        self._written: set[int] | None = None  # what the step "write" has stored
+        self._chunks: list[Chunk] = []  # to be written
         self._title = ""
-
-    async def run(self) -> IngestReport:
-        """All steps, then the report."""
-        try:
-            for step in STEPS:
-                await self.step(step)
-            return self.report()
-        finally:
-            await self.aclose()
-
-    async def step(self, name: Step) -> None:
-        """One step. Raises as the class says."""
-        steps = (self.load, self.chunk, self.embed, self.write, self.verify)
-        await steps[STEPS.index(name)]()
+        self._closes_index = closes_index
 
     async def aclose(self) -> None:
-        """Let others change the collection. The second time this does nothing."""
-        await self.pause()
+        """Close the index, unless it is the caller's."""
         if self._closes_index:
             await self.index.aclose()
 
-    async def load(self) -> None:
-        """Read all sources. Those that fail are named in the report. Raises as `BookSources.load`."""
+    async def run(self) -> IngestReport:
+        """All steps, and what they did, or in a dry run would do. Raises as the class says."""
+        began = time.monotonic()
+        await self._load()
+        async with nullcontext() if self.options.dry_run else self.index.writing():
+            info, held = await self._read_index()
+            plan = await self._chunk(info, held)
+            report = self._report(plan, held)
+            if not self.options.dry_run:
+                await self._embed()
+                await self._write(plan, info, held)
+        return report.model_copy(update={"seconds": round(time.monotonic() - began, 3)})
+
+    async def _load(self) -> None:
         total = len(self._sources.given)
         await self._sources.load(
             lambda done: self._tell("load", done, total),
             lambda number, pages, known: self._tell("load", number, total, pages=pages, known=known),
         )
-        first = self._sources.loaded[0]
-        self._title = book_title(first.source, first.documents, first.title)
-
-    async def chunk(self) -> None:
-        """Compare the pages with the points in the index, and cut those that are new or changed."""
-        options = self.options
-        await self._lock()
-        self._info, entries = await self._read_index()
-        self._held = entries
-        if options.rebuild:
-            check_sources(self.index.collection, entries, [one.source for one in self._sources.loaded])
-            entries = []
-        else:
-            check_encoders(self._info, self.index, self.embedder, self._sparse, self._sources.given, options.profile)
-            if self._info is not None and self._info.recipe != RECIPE:
-                entries = [replace(entry, document_sha256="") for entry in entries]  # every page counts as changed
-        try:
-            self._plan = plan = await in_thread(self._make_plan, entries)
-        except _UnreadPageError:
-            self._sources.recalls = False
-            await self.load()
-            self._plan = plan = await in_thread(self._make_plan, entries)
-        if not options.dry_run:
-            await asyncio.to_thread(self._sources.keep, self._empty)
-        if not plan.total:
-            raise self._nothing()
-        self._sources.forget_texts()
-        await asyncio.to_thread(self._vectors.look_up, plan.write)
-
-    def _nothing(self) -> UsageError:
-        names = ", ".join(str(source) for source in self._sources.given)
-        if not self._failures:
-            return UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
-        why = f"{self._failures[0].path}: {self._failures[0].reason}"
-        return SourceFailedError(f"No page could be read in {names}: {why}.", code="no_pages")
-
-    async def _lock(self) -> None:
-        if not self.options.dry_run and not self._locked:
-            await self._locks.enter_async_context(self.index.writing())
-            self._locked = True
-
-    async def pause(self) -> None:
-        """Let others change the collection until the next step, which plans anew if they did."""
-        self._locked = False
-        await self._locks.aclose()
 
     async def _read_index(self) -> tuple[IndexInfo | None, list[IndexEntry]]:
         """The record and the entries; nothing of a broken index. Raises `UsageError` for a foreign collection."""
@@ -171,10 +115,44 @@ class Ingestion:
             await self.index.drop()
         return None, []
 
+    async def _chunk(self, info: IndexInfo | None, held: Sequence[IndexEntry]) -> Plan:
+        """Compare the pages with the points in the index, and cut those that are new or changed."""
+        options, entries = self.options, held
+        first = self._sources.loaded[0]
+        self._title = book_title(first.source, first.documents, first.title)
+        if options.rebuild:
+            check_sources(self.index.collection, held, [one.source for one in self._sources.loaded])
+            entries = []
+        else:
+            check_encoders(info, self.index, self.embedder, self._sparse, self._sources.given, options.profile)
+            if info is not None and info.recipe != RECIPE:
+                entries = [replace(entry, document_sha256="") for entry in held]  # every page counts as changed
+        try:
+            plan = await in_thread(self._make_plan, entries)
+        except _UnreadPageError:
+            self._sources.recalls = False
+            await self._load()
+            plan = await in_thread(self._make_plan, entries)
+        if not options.dry_run:
+            await asyncio.to_thread(self._sources.keep, self._empty)
+        if not plan.total:
+            raise self._nothing()
+        self._sources.forget_texts()
+        self._chunks = list(plan.write)
+        await asyncio.to_thread(self._vectors.look_up, self._chunks)
+        return replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
+
+    def _nothing(self) -> UsageError:
+        names = ", ".join(str(source) for source in self._sources.given)
+        if not self._failures:
+            return UsageError(f"All pages of {names} are empty.", code="no_text", hint="Give pages with text.")
+        why = f"{self._failures[0].path}: {self._failures[0].reason}"
+        return SourceFailedError(f"No page could be read in {names}: {why}.", code="no_pages")
+
     def _make_plan(self, entries: Sequence[IndexEntry]) -> Plan:
         limit = min(CHUNK_TOKENS, self.embedder.max_tokens - MARGIN)
         others = {entry.source for entry in entries} if self.options.alone else set()
-        loaded, documents = self._sources.loaded, self._sources.documents
+        documents = self._sources.documents
         failed = {(failure.source, failure.path) for failure in self._failures}
         stored = {(entry.source, entry.source_file_path) for entry in entries}
         numbers = iter(range(1, len(documents) + 1))
@@ -200,15 +178,13 @@ class Ingestion:
         return make_plan(
             documents,
             entries,
-            sources=others | {result.source for result in loaded},
+            sources=others | {result.source for result in self._sources.loaded},
             chunk=chunked,
             spared={page for page in stored if not failed.isdisjoint(_places(*page))},
         )
 
-    async def embed(self) -> None:
+    async def _embed(self) -> None:
         """Compute the vectors that the cache does not have. They are durable at once."""
-        if self.options.dry_run:
-            return
         done = 0
 
         def progress(count: int, total: int) -> None:
@@ -219,25 +195,30 @@ class Ingestion:
         def waiting(seconds: int) -> None:
             self._watch(IngestProgress(step="embed", done=done, total=len(self._vectors.missing), waiting=seconds))
 
-        await self._vectors.compute(self._made_plan.write, progress, waiting)
+        await self._vectors.compute(self._chunks, progress, waiting)
 
-    async def write(self) -> None:
-        """Change the index in one step, if anything has changed."""
-        if not self._locked and not self.options.dry_run:
-            await self._lock()
-            if set((await self._read_index())[1]) != set(self._held):
-                for step in STEPS[: STEPS.index("write")]:
-                    await self.step(step)
-        plan, options, info = self._made_plan, self.options, self._info
+    async def _write(self, plan: Plan, info: IndexInfo | None, held: Sequence[IndexEntry]) -> None:
+        """Change the index in one step, if anything has changed, and verify it."""
         # Points of other sources are missing, which this run cannot restore; the record has to say so.
-        lost = info is not None and info.chunks != len(self._held)
-        if options.dry_run or (plan.is_empty and not lost):
+        lost = info is not None and info.chunks != len(held)
+        chunks, self._chunks = self._chunks, []
+        if not (chunks or plan.remove or lost):
             return
-        first = await asyncio.to_thread(lambda: list(self._vectors.points(plan.write[:BATCH])))
+        first = await asyncio.to_thread(lambda: list(self._vectors.points(chunks[:BATCH])))
         size = self.embedder.dimension or (len(first[0].dense) if first else info.dimension if info else 0)
-        kept = None if options.alone or options.rebuild else info
+        written = {hash((one.id, one.sha256)) for one in chunks}  # numbers: a large book has many chunks
+        ids = {one.id for one in chunks}
+        replaced = {entry.id for entry in held if self.options.rebuild or entry.id in ids}
+        rest = deque(chunks[BATCH:])
+        chunks.clear()
+        points = self._told(first, self._vectors.consumed(rest), len(written))
+        await self.index.replace(self._record(plan, info, size), add=points, remove=replaced | set(plan.remove))
+        await self._verify(plan, written)
+
+    def _record(self, plan: Plan, info: IndexInfo | None, size: int) -> IndexInfo:
+        kept = None if self.options.alone or self.options.rebuild else info
         generators = {one.source: f"{one.generator} ({one.reason})" for one in self._sources.loaded}
-        new_info = IndexInfo(
+        return IndexInfo(
             self.index.collection,
             self.embedder.model_id,
             size,
@@ -249,23 +230,14 @@ class Ingestion:
             pages=plan.pages,
             updated_at=now(),
         )
-        written = {chunk.id for chunk in plan.write}
-        replaced = {entry.id for entry in self._held if options.rebuild or entry.id in written}
-        self._written = {hash((one.id, one.sha256)) for one in plan.write}  # numbers: a large book has many chunks
-        points = self._told(first, self._vectors.consumed(deque(plan.write[BATCH:])), len(plan.write))
-        self._plan = plan = replace(plan, write=())  # a chunk is freed once it is stored: texts take most of the memory
-        await self.index.replace(new_info, add=points, remove=replaced | set(plan.remove))
 
     def _told(self, first: Sequence[Point], rest: Iterator[Point], total: int) -> Iterator[Point]:
         for done, point in enumerate(chain(first, rest), 1):
             yield point
             self._tell("write", done, total)
 
-    async def verify(self) -> None:
+    async def _verify(self, plan: Plan, written: set[int]) -> None:
         """Read the index again: every chunk of the plan must be there. Raises `RetrievalError` otherwise."""
-        plan, written = self._made_plan, self._written
-        if written is None:
-            return
         self._tell("verify", 0, plan.total, always=True)
         stored = {hash((entry.id, entry.sha256)) for entry in await self.index.entries()}
         wrong = len(written - stored)
@@ -279,11 +251,6 @@ class Ingestion:
         self._tell("verify", plan.total, plan.total, always=True)
 
     @property
-    def _made_plan(self) -> Plan:
-        assert self._plan is not None, "the step chunk comes first"  # noqa: S101
-        return self._plan
-
-    @property
     def _failures(self) -> list[Failure]:
         return [failure for result in self._sources.loaded for failure in result.failures]
 
@@ -294,10 +261,9 @@ class Ingestion:
             self._shown = moment
             self._watch(IngestProgress(step=step, done=done, total=total, **site))
 
-    def report(self) -> IngestReport:
-        """What was done, or in a dry run what would be; once the step "chunk" has run."""
-        plan = self._made_plan
-        failures = self._failures
+    def _report(self, plan: Plan, held: Sequence[IndexEntry]) -> IngestReport:
+        failures, loaded = self._failures, self._sources.loaded
+        others = {entry.source for entry in held} - {one.source for one in loaded}
         return IngestReport(
             collection=self.index.collection,
             embedding_model=self.embedder.model_id,
@@ -312,10 +278,11 @@ class Ingestion:
             chunks=ChunkCounts(added=plan.added, deleted=plan.deleted, unchanged=plan.unchanged, total=plan.total),
             embedded=len(self._vectors.missing),
             tokens=self._vectors.tokens,
-            seconds=round(time.monotonic() - self._began, 3),
+            seconds=0.0,
             failures=[*self._sources.failed, *(IngestFailure(source=one.file, reason=one.reason) for one in failures)],
-            sources=[one.summary() for one in self._sources.loaded],
-            without_text=[f"{source}/{path}" for source, path in plan.empty],
+            sources=[one.summary() for one in loaded],
+            without_text=[Failure(*page, reason="").file for page in plan.empty],
+            beside=[] if self.options.alone or self.options.rebuild else sorted(filter(None, others)),
         )
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from rag.types import Record
 
 Step = Literal["load", "chunk", "embed", "write", "verify"]
-STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")
+STEPS: Final[tuple[Step, ...]] = ("load", "chunk", "embed", "write", "verify")  # as they are told of
 
 
 class IngestProgress(Record):
@@ -74,7 +74,7 @@ class IngestReport(Record):
     """The object that `ingest --json` prints: what an ingestion did, or would do.
 
     `embedded` counts the texts that the model embeds because no vector is cached, and `tokens` are theirs, at most.
-    `without_text` names the pages that have no text.
+    `without_text` names the pages that have no text, and `beside` the other sources that the book already holds.
     """
 
     collection: str
@@ -87,6 +87,7 @@ class IngestReport(Record):
     failures: list[IngestFailure]
     sources: list[SourceSummary]
     without_text: list[str] = Field(default_factory=list)
+    beside: list[str] = Field(default_factory=list)
 
 
 def nothing_read(collection: str, model: str, total: int, failures: Iterable[tuple[str, str]]) -> IngestReport:

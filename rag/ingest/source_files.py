@@ -6,6 +6,7 @@ So checks are made on the opened file, not on its name before.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -72,6 +73,7 @@ class SourceFiles:
         return Failure(self.name, _shown(file, self.root), why_unreadable(error))
 
 
+_VOLUME: Final = re.compile(r"\.\.(?:\d|data\Z)")
 _KIND: Final = "?"  # in place of a name: whether the path is a folder; what is in it does not count
 _witness: Final[ContextVar[dict[str, Stamp | None] | None]] = ContextVar("witness", default=None)
 
@@ -211,7 +213,12 @@ def read_inside(root: Path, path: Path) -> str | None:
 def is_inside(root: Path, path: Path) -> bool:
     """Whether the path, with its links followed, is in `root` and in no hidden folder or file of it."""
     real, root = path.resolve(), root.resolve()
-    return real.is_relative_to(root) and not any(part.startswith(".") for part in real.relative_to(root).parts)
+    return real.is_relative_to(root) and not any(map(_is_hidden, real.relative_to(root).parts))
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a name is hidden. A volume of Kubernetes holds its files in folders such as `..2025_01_31`."""
+    return name.startswith(".") and not _VOLUME.match(name)
 
 
 def is_file(path: Path) -> bool:

@@ -365,7 +365,6 @@ def test_includes_of_the_repository_and_pdfs_of_a_site_are_read(shelf: Shelf) ->
     assert ("heron = 1" in texts, "An actuator" in texts) == (True, True)
 
 
-@pytest.mark.xfail(strict=True, reason="ingestion issue: a second source is said to be added, no path is doubled")
 def test_a_second_source_is_said_to_be_added_and_named_once(shelf: Shelf) -> None:
     shelf.ingest(shelf.write(PAGES))
     done = shelf("ingest", shelf.write({"a.md": "# A\n\nA heron."}), shelf.write({"empty.md": ""}) / "empty.md")

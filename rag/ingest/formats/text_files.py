@@ -13,7 +13,7 @@ from rag.ingest.fences import fenced
 from rag.ingest.formats.file_format import LoadedText, Syntax, decoded
 from rag.ingest.text_form import one_form
 
-_YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
+_YAML: Final = re.compile(r"---[ \t]*\n(?P<head>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _TOML: Final = re.compile(r"\+\+\+[ \t]*\n(?P<head>(?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _TEXT_LINE: Final = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
