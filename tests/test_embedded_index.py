@@ -337,3 +337,15 @@ def test_looking_at_the_embedded_index_loads_no_client_of_a_server(tmp_path: Pat
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+
+
+def test_listing_the_entries_of_a_book_loads_no_client_of_a_server(tmp_path: Path) -> None:
+    """The manual is compared with its pages at every start."""
+    asyncio.run(build_index(home=tmp_path, collection="b").replace(INFO, add=[make_point("a")], remove=[]))
+    code = (
+        "import asyncio, sys; from pathlib import Path; from rag.index.catalog import build_index\n"
+        f"assert len(asyncio.run(build_index(home=Path({str(tmp_path)!r}), collection='b').entries())) == 1\n"
+        "heavy = {'qdrant_client', 'langchain_qdrant'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)

@@ -418,10 +418,10 @@ def _engine_vectors(vectors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _vectors(vectors: Any) -> Any:
-    from qdrant_client import models
-
     if not isinstance(vectors, dict):
         return None
+    from qdrant_client import models  # here: a start that only lists entries does not wait for it
+
     return {
         name: models.SparseVector.model_construct(indices=one.indices, values=one.values)
         if hasattr(one, "indices")
