@@ -301,11 +301,11 @@ def test_what_was_passed_over_and_what_an_extra_would_read_are_told_by_kind(
     (book / "good.md").write_text("# Good\n\nA good page.\n")
     for n in range(26):
         (book / f"{n:02}.html").write_text("<p>A page.</p>")
-        (book / f"{n:02}.docx").write_text("no page")
+        (book / f"{n:02}.xlsx").write_text("no page")
     (book / "Makefile").write_text("all:\n")
     done = run("ingest", "book", "--dry-run")
     assert done.code == 1
-    assert "Passed over: 26 .docx files and 1 other.\n" in done.out
+    assert "Passed over: 26 .xlsx files and 1 other.\n" in done.out
     first, rest = done.err.splitlines()[-2:]
     assert first.endswith('00.html: HTML pages need the extra html; install it: pip install ".[html]"')
     assert rest == "and 25 more files for the same reason"
@@ -315,11 +315,13 @@ def test_a_file_from_outside_that_a_page_includes_is_told_in_one_line(tmp_path: 
     run = CommandLine(tmp_path)
     book = tmp_path / "book"
     book.mkdir()
-    (book / "a.rst").write_text("Good\n====\n\nA good page.\n\n.. include:: ../README.rst\n")
-    (tmp_path / "README.rst").write_text("Read me")
+    (book / "book.toml").write_text("[book]\nsrc = '.'\n")
+    (book / "SUMMARY.md").write_text("- [A](a.md)\n")
+    (book / "a.md").write_text("# Good\n\nA good page.\n\n{{#include ../README.md}}\n")
+    (tmp_path / "README.md").write_text("Read me")
     done = run("ingest", "book", "--dry-run")
     assert done.code == 0
-    told = "/a.rst: it includes ../README.rst, which is outside the source and its repository; that part is left out"
+    told = "/a.md: it includes ../README.md, which is outside the source and its repository; that part is left out"
     assert [line for line in done.err.splitlines() if line.endswith(told)]
 
 

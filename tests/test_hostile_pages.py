@@ -71,11 +71,3 @@ def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_pat
     assert result.failures[0].reason == "the files that it includes add up to more than 2,000,000 characters"
 
 
-def test_a_page_that_includes_itself_is_told_so(tmp_path: Path) -> None:
-    (tmp_path / "conf.py").write_text("project = 'A'", encoding="utf-8")
-    (tmp_path / "index.rst").write_text("A\n=\n\nWords.\n\n.. include:: index.rst\n", encoding="utf-8")
-    (tmp_path / "twice.rst").write_text("B\n=\n\n.. include:: n.txt\n\n.. include:: n.txt\n", encoding="utf-8")
-    (tmp_path / "n.txt").write_text("A note.", encoding="utf-8")
-    result = load_source(tmp_path)
-    assert [one.reason for one in result.failures] == ["index.rst includes itself"]
-    assert {d.path: d.text.count("A note.") for d in result.documents} == {"n.txt": 1, "twice.rst": 2}

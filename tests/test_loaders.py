@@ -38,8 +38,8 @@ def pages(source: Path, base_url: str | None = None) -> dict[str, Document]:
     ("files", "name", "says"),
     [
         ({"a.md": "A"}, "missing", "There is no"),
-        ({"a.md": "A", "a.docx": "A"}, "a.docx", "a kind that askbook does not read"),
-        ({"a.docx": "A"}, ".", "contains no readable page"),
+        ({"a.md": "A", "a.xlsx": "A"}, "a.xlsx", "a kind that askbook does not read"),
+        ({"a.xlsx": "A"}, ".", "contains no readable page"),
         ({"_a.md": "A"}, ".", "contains no readable page"),
         ({"mkdocs.yml": "exclude_docs: a.md", "docs/a.md": "A"}, ".", r"page by the rules of mkdocs .mkdocs.yml"),
         ({"a.md": b"\xff\xff"}, ".", "not UTF-8"),
@@ -55,9 +55,9 @@ def test_a_source_without_a_page_is_wrong_usage(
     assert ("--generator" in caught.value.hint) == ("by the rules of" in says)
 
 
-@pytest.mark.parametrize("name", ["a.docx", "."])
+@pytest.mark.parametrize("name", ["a.xlsx", "."])
 def test_a_source_of_another_kind_is_told_which_program_converts_it(write: Write, name: str) -> None:
-    source = write({"a.docx": "A", "b.adoc": "B"})
+    source = write({"a.xlsx": "A", "b.adoc": "B"})
     with pytest.raises(UsageError) as caught:
         load_source(source / name)
     assert "pandoc" in caught.value.hint

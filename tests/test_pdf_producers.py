@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from reportlab.lib.pagesizes import A5
 
-from rag.ingest.formats.page_characters import PageCharacters, missing_spaces
 from rag.ingest.formats.pdf_files import pdf_texts
 from rag.ingest.formats.printed_lines import Bookmark
 from tests.test_pdf import LONG, line, text, written
@@ -78,19 +77,6 @@ def test_letters_of_formulas_beyond_the_first_plane_do_not_shift_what_follows() 
     assert found == f"The flow {'𝑄' * 8} grows.\n\n# Pumps {{#}}\n\n{' '.join(SENTENCE)}"
 
 
-def test_marks_that_are_drawn_apart_go_to_their_items() -> None:
-    lines = [line(LONG, 500), line("The lamp turns green.", 480, left=60), line("The motor hums.", 468, left=60)]
-    marks = [line("•", 480), line("•", 468), line("12.", 100, left=300)]
-    assert text(lines + marks) == f"{LONG}\n\n- The lamp turns green.\n- The motor hums.\n\n12."
-
-
-def test_code_that_is_drawn_last_stands_where_it_is_seen() -> None:
-    code = [line("pump start", 480, fixed=True), line("pump stop", 468, fixed=True)]
-    assert text([line(LONG, 500), line("After it.", 440), *code]) == (
-        f"{LONG}\n\n```\npump start\npump stop\n```\n\nAfter it."
-    )
-
-
 def test_code_a_little_above_the_end_of_its_line_stays_where_it_is() -> None:
     lines = [
         line("ls", 480, fixed=True),
@@ -98,27 +84,6 @@ def test_code_a_little_above_the_end_of_its_line_stays_where_it_is() -> None:
         line("rm foo", 468.4, left=60, fixed=True),
     ]
     assert text([line(LONG, 500), *lines]).endswith("```\nls\ntouch foo\n  rm foo\n```")
-
-
-def test_the_parts_of_a_formula_stay_in_their_line() -> None:
-    lines = [
-        line("The flow is Q =", 500),
-        line("r", 507, left=130),
-        line("8L", 493, left=130),
-        line("and grows with the fourth power of the radius, as everybody knows,", 500, left=150),
-        line("and the rest.", 488),
-    ]
-    expected = "The flow is Q = r 8L and grows with the fourth power of the radius, as everybody knows, and the rest."
-    assert text(lines) == expected
-
-
-def test_a_power_is_written_as_one(tmp_path: Path) -> None:
-    lines = [
-        line("It has 2", 500),
-        line("32 states, as in a word", 504, left=90, size=7),
-        line("1", 504, left=206, size=7),
-    ]
-    assert text(lines) == "It has 2^32 states, as in a word 1"
 
 
 def drawn(canvas: Any, y: float, *pieces: tuple[str, float, float]) -> None:
@@ -191,17 +156,6 @@ def test_headings_with_numbers_at_the_top_of_pages_are_no_running_titles() -> No
     assert "Running" not in found
 
 
-def test_a_table_of_contents_without_page_numbers_is_left_out() -> None:
-    names = ["Pumps", "Valves", "Gears", "Shafts", "Oil"]
-    entries = [line(name, 500 - 12 * n) for n, name in enumerate(names)]
-    sections = [
-        one for n, name in enumerate(names) for one in (line(name, 590, page=n + 1), line(LONG, 500, page=n + 1))
-    ]
-    bookmarks = [Bookmark(0, name, n + 1) for n, name in enumerate(names)]
-    found = text([line(LONG, 590), *entries, *sections], *bookmarks, pages=6)
-    assert [found.count(name) for name in names] == [1] * 5
-
-
 def test_a_heading_is_found_where_the_outline_leads_and_not_in_a_list_above() -> None:
     lines = [line("Valves", 590), line(LONG, 560), line("Valves", 300), line("Words of the section.", 280)]
     assert text(lines, Bookmark(0, "Valves", 0, y=310.0)).endswith("# Valves {#}\n\nWords of the section.")
@@ -210,35 +164,3 @@ def test_a_heading_is_found_where_the_outline_leads_and_not_in_a_list_above() ->
 def test_a_word_with_a_typographic_hyphen_is_joined_also_over_the_end_of_a_page() -> None:
     lines = [line("The configura\u2010", 500), line("tion of fil\u2010", 488), line("ters is easy.", 590, page=1)]
     assert text(lines, pages=2) == "The configuration of filters\nis easy."
-
-
-class Row:
-    """A line of characters with their left and right ends, at size 10."""
-
-    def __init__(self, ends: list[tuple[float, float]]) -> None:
-        self._ends = ends
-
-    def index(self, place: int) -> int:
-        return place
-
-    def ends(self, index: int) -> tuple[float, float]:
-        return self._ends[index]
-
-    def size(self, index: int) -> float:
-        return 10.0
-
-
-def places(words: str, *gaps: tuple[int, float]) -> list[int]:
-    """The missing spaces of a line of characters that are 5 wide, with those gaps before them."""
-    wider, ends, left = dict(gaps), [], 0.0
-    for n in range(len(words)):
-        left += wider.get(n, 0.0)
-        ends.append((left, left + 5))
-        left += 5
-    return missing_spaces(cast(PageCharacters, Row(ends)), words, 0)
-
-
-def test_spaces_are_put_where_characters_stand_apart() -> None:
-    assert places("stafflies off", (5, 3.0)) == [5]
-    assert places("stafflies", (5, 1.0)) == []
-    assert places("SPACED", *((n, 3.0) for n in range(1, 6))) == []

@@ -23,7 +23,6 @@ _COLONS_END: Final = re.compile(r"[ \t]*(?:>[ \t]?)*:{3,}[ \t]*")
 _ALERT: Final = re.compile(
     r"^(?P<quote>[ \t]*(?:>[ \t]?)+)\[!(?P<kind>[A-Za-z][\w-]{0,30})\][+-]?(?P<title>[^\n]*)$", re.MULTILINE
 )
-_DASH: Final = re.compile(r"(?<=\s)-{2,3}(?=\s)|(?<=\w)---(?=\w)")
 _OWN_ID: Final = re.compile(r"(?<![\w=\"'])#([^\s{}#=\"']+)|\bid=[\"']?([^\s\"'{}]+)")
 _HEADING_ATTRIBUTES: Final = re.compile(r"^(#{1,6}[ \t][^\n]*?)[ \t]*\{[ ]*(?=[.#])([^{}\n]*)\}[ \t]*$", re.MULTILINE)
 _BLOCK: Final = re.compile(
@@ -77,15 +76,6 @@ def pictured(alt: str) -> str:
 def titled(title: str) -> str:
     """A title as a line that leads in what follows."""
     return title if title[-1:] in ".!?:" else f"{title}:"
-
-
-def with_dashes(text: str) -> str:
-    """A text in which two or three hyphens that stand for a dash are one, as typographers show them.
-
-    >>> with_dashes("core --- its API, a -- b, --option")
-    'core — its API, a – b, --option'
-    """
-    return _DASH.sub(lambda dash: "–" if dash[0] == "--" else "—", text)
 
 
 def own_id(attributes: str) -> str:

@@ -24,9 +24,7 @@ from rag.ingest.patterns import EVERYTHING, Selection
 from rag.system.files import Stamp, stamp
 
 KINDS: Final = f"Give a folder with files that end in {', '.join(sorted(BY_SUFFIX))}, or one such file."
-CONVERT: Final = (
-    "Convert other kinds first: pandoc makes Markdown of .docx, .odt, .org and .tex files, asciidoctor HTML of .adoc."
-)
+CONVERT: Final = "Convert other kinds first: pandoc makes Markdown of .org and .tex files, asciidoctor HTML of .adoc."
 _LINK: Final = "it is a link to a file outside the folder or to a hidden one; copy the file instead"
 _HARD_LINK: Final = "it is a hard link, so it may be a file of another folder; copy the file instead"
 

@@ -13,7 +13,7 @@ from rag.system.process import install_command
 
 # The syntax that a loaded text is written in. A generator rewrites all but "plain", which is CommonMark with tables
 # and `{#id}` after a heading that has an id of its own; of a plain text only the links change.
-Syntax = Literal["markdown", "mdx", "rst", "plain"]
+Syntax = Literal["markdown", "mdx", "plain"]
 
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 LARGEST: Final = 10_000_000  # bytes of a file of text; a novel has one million

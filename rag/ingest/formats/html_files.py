@@ -41,11 +41,11 @@ _AROUND_ROLES: Final = _set("banner contentinfo complementary")
 _FURNITURE: Final = _set(
     """
     linenos gutter boring visually-hidden sr-only headerlink related sphinxsidebar breadcrumbs pagination-nav
-    theme-doc-breadcrumbs theme-doc-toc-mobile table-of-contents src rustdoc-breadcrumbs hideme navheader navfooter
-    navpath nav-path ttc permalink lineno levels toc lot longdesc-link mw-editsection magnify printfooter catlinks
+    theme-doc-breadcrumbs theme-doc-toc-mobile src rustdoc-breadcrumbs hideme navheader navfooter
+    navpath nav-path ttc permalink lineno levels longdesc-link mw-editsection magnify printfooter catlinks
     skip-link toctoggle edit-this-page viewcode-link viewcode-back md-source-file #titlearea #nav-path #copy-path
     #synthetic-implementations #synthetic-implementations-list #blanket-implementations #blanket-implementations-list
-    #toc #footer #jump-to-nav #siteSub #contentSub #MSearchSelectWindow
+    #SRIndex #footer #jump-to-nav #siteSub #contentSub #MSearchSelectWindow
     """
 )
 # Pages of these programs that only list others or show sources, by the title or the classes of the body.
@@ -53,17 +53,18 @@ _ONLY_LISTS: Final = {
     "doxygen": re.compile(
         r"\b(?:Source File|(?:Member|File|Class) List|Graph Legend|Class Index|Class Members\b.*|Directory Reference)$"
     ),
-    "javadoc": re.compile(r"^(?:Index|All Classes|Class Hierarchy|Search|API Help|Overview \(.*\))\b"),
-    "rustdoc": re.compile(r" - source$|^List of all items in this crate$"),
+    "javadoc": re.compile(r"^(?:Index|All Classes|(?:Class )?Hierarchy|Search|API Help|Overview \(.*\))\b"),
+    "rustdoc": re.compile(r" - source$|^List of all items\b"),
 }
 _BY_PROGRAM: Final = {
     "doxygen": _set("summary footer"),
     "javadoc": _set("sub-title inheritance search-input-container table-header"),
     "texi": _set("header-printindex-cp printindex contents shortcontents contents-heading"),
 }
+_CONTENTS: Final = _set("toc lot table-of-contents #toc")
 # Where the text stands in pages without `main` and `article`, the innermost place first.
 _TEXTS: Final = ("#apicontent", "#mw-content-text", "#bodyContent", "markdown-body", "body", "document")
-_MENU: Final = re.compile(r"(?:^|[\s_-])(?:side|nav|menu|toc|crumb|footer|banner|hd|pager)", re.IGNORECASE)
+_MENU: Final = re.compile(r"(?:^|[\s_-])(?:side|nav|menu|toc|lot|table-of|crumb|footer|banner|hd|pager)", re.IGNORECASE)
 _NEXT: Final = _set("next prev previous < > << >> « » ← → ‹ ›")
 _STEPS: Final = _NEXT | _set("up top home contents index start ? n p u of the")
 _STEP_LINE: Final = _set("p div table tbody tr td th b strong span center ul li")
@@ -172,7 +173,9 @@ def drop_furniture(main: Element, program: str = "", *, whole_page: bool = False
             continue
         dropped = one.tag in _NO_TEXT or one.get("role") in _NO_ROLES or _is_hidden(one)
         dropped = dropped or not furniture.isdisjoint(names) or one.tag == "footer"
+        dropped = dropped or (not names.isdisjoint(_CONTENTS) and one.find(".//a") is not None)
         dropped = dropped or (one.tag == "table" and any(name.startswith("index-") for name in names))  # of Texinfo
+        dropped = dropped or (one.tag == "table" and one.find('.//a[@class="summary-letter"]') is not None)
         if whole_page and not dropped:
             around = one.tag in _AROUND or one.get("role") in _AROUND_ROLES
             dropped = (around and one.find(".//h1") is None) or _is_menu(one)
@@ -182,14 +185,19 @@ def drop_furniture(main: Element, program: str = "", *, whole_page: bool = False
         inner = next((one for one in title.iter("div") if "title" in _names(one)), title)
         inner.tag = "h1"
     for code in [one for one in main.iter("div") if "fragment" in _names(one)]:
+        lines = [line.text_content() for line in code.iter("div") if "line" in _names(line)]
         code.tag = "pre"
+        if lines:
+            del code[:]
+            code.text = "\n".join(lines)
     _drop_steps(main)
 
 
 def _names(element: Element) -> set[str]:
     """The classes and the id of an element, which begins with `#`."""
     id_ = element.get("id")
-    return {*named(element), f"#{id_}"} if id_ else set(named(element))
+    classes = {one.lower() if one.isupper() else one for one in named(element)}  # in capitals in old DocBook
+    return {*classes, f"#{id_}"} if id_ else classes
 
 
 def _is_hidden(element: Element) -> bool:
@@ -212,23 +220,28 @@ def _is_menu(element: Element) -> bool:
 def _drop_steps(main: Element) -> None:
     """Remove the lines of links that lead to the next page, the one before and the contents, wherever they stand."""
     for link in list(main.iter("a")):
-        said = {words(link).lower(), *str(link.get("rel") or "").lower().split()}
-        said |= {str(one.get("alt") or "").lower() for one in link.iter("img")}
-        said |= {{"n": "next", "p": "prev"}.get(str(link.get("accesskey")).lower(), "")}
-        if not said & _NEXT:
+        if not _says(link) & _NEXT:
             continue
         found, place = None, link.getparent()
-        while place is not None and place is not main and place.tag in _STEP_LINE and _only_steps(place):
-            found, place = place, place.getparent()
+        while place is not None and place is not main and place.tag in _STEP_LINE and (steps := _steps(place)):
+            found, place = place if steps > 1 else found, place.getparent()
         if found is not None and found.getparent() is not None:
             found.drop_tree()
 
 
-def _only_steps(place: Element) -> bool:
-    """Whether a line has no words but those of links and names of steps."""
-    if len(place.text_content()) > 600 or place.find(".//code") is not None or place.find(".//pre") is not None:
-        return False
-    linked = {link for link in place.iter("a")}
-    texts = [one.text or "" for one in place.iter() if one not in linked and linked.isdisjoint(one.iterancestors())]
-    texts += [one.tail or "" for one in place.iterdescendants() if linked.isdisjoint(one.iterancestors())]
-    return {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)} <= _STEPS
+def _says(link: Element) -> set[str]:
+    """What a link says of where it leads, in lower case."""
+    images = (str(one.get("alt") or "") for one in link.iter("img"))
+    key = {"n": "next", "p": "prev", "u": "up"}.get(str(link.get("accesskey")).lower(), "")
+    return {one.strip().lower() for one in (words(link), *images, key, *str(link.get("rel") or "").split())}
+
+
+def _steps(place: Element) -> int:
+    """The number of steps in a line with no words but those of links and names of steps; 0 for other lines."""
+    if len(place.text_content()) > 600 or any(True for _ in place.iter("code", "pre", "h1", "h2", "h3")):
+        return 0
+    links = set(place.iter("a"))
+    texts = [one.text or "" for one in place.iter() if one not in links and links.isdisjoint(one.iterancestors())]
+    texts += [one.tail or "" for one in place.iterdescendants() if links.isdisjoint(one.iterancestors())]
+    said = {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)}
+    return sum(bool(_says(link) & _STEPS) for link in links) + len(said) if said <= _STEPS else 0

@@ -27,6 +27,7 @@ _NOTE_TITLE: Final = re.compile(r"admonition-?title|markdown-alert-title|admonit
 _NOTE_LINK: Final = re.compile(r"note-?ref|fnref|footnote|back-?(?:link|ref)", re.IGNORECASE)
 _NOTE_LABEL: Final = re.compile(r"\W*(?:\d{1,4}|[a-z])?\W*", re.IGNORECASE)
 _POWER: Final = re.compile(r"[-+−–]?(?:\d[\d.,]{0,20}[a-z]?|[ijkmnpqtxyzNT])")
+_AROUND_IMAGES: Final = frozenset({"p", "figure", "div", "main", "article", "section", "body"})
 _ODD_TARGET: Final = re.compile(r"[\s()<>]")
 _NO_TARGET: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 
@@ -120,7 +121,13 @@ def _drop_note_marks(main: Element) -> None:
         if not str(link.get("href") or "").startswith("#") or not (raised or _NOTE_LINK.search(kinds)):
             continue
         if _NOTE_LABEL.fullmatch(words(link)):
-            (parent if parent.tag == "sup" else link).drop_tree()
+            mark = parent if parent.tag == "sup" else link
+            before, around = mark.getprevious(), mark.getparent()
+            if before is not None:
+                before.tail = (before.tail or "").rstrip()
+            elif around is not None:
+                around.text = (around.text or "").rstrip()
+            mark.drop_tree()
 
 
 def _label_tabs(labels: Element) -> None:
@@ -164,12 +171,13 @@ def _mark_heading(heading: Element, *, anchors: bool) -> None:
     id_ = heading.get("id") or _id_inside(heading) or _id_around(heading)
     for link in list(heading.iter("a")):
         link.drop_tag() if any(map(str.isalnum, link.text_content())) else link.drop_tree()
-    if any(one.tag in ("a", "dt", "td", "th", "figcaption") for one in heading.iterancestors()):
-        for around in list(heading.iterancestors("dl")):
-            for part in (around, *around.iterchildren("dt", "dd", "div")):
-                rename(part, "div")  # a list whose terms are headings is a run of sections
-        if any(one.tag in ("td", "th", "figcaption") for one in heading.iterancestors()):
-            return
+    around = list(heading.iterancestors())
+    if any(one.tag in ("td", "th", "figcaption") for one in around):
+        return
+    for one in around:  # a list whose terms or items are headings is a run of sections
+        if one.tag == "dl" or (one.tag in ("ul", "ol") and heading.tag != "h1"):
+            for part in (one, *one.iterchildren("dt", "dd", "div", "li")):
+                rename(part, "div")
     _title(heading, heading.tag, id_ if anchors else "")
 
 
@@ -191,7 +199,7 @@ def _id_inside(element: Element) -> Any:
 def _id_around(heading: Element) -> Any:
     """The id of an empty link right before a heading, or of the section that it begins."""
     before = heading.getprevious()
-    while before is not None and not words(before):
+    while before is not None and not any(map(str.isalnum, before.text_content())):
         if before.tag in ("a", "span") and (id_ := before.get("id") or before.get("name")):
             return id_
         before = before.getprevious()
@@ -404,8 +412,11 @@ def _describe_images(main: Element) -> None:
     """Put the description of each image in its place, marked where it stands alone."""
     for image in list(main.iter("img")):
         parent, alt = image.getparent(), " ".join(str(image.get("alt") or "").split())
-        alone = parent is not None and parent.tag in ("p", "figure", "div", "main", "article", "section", "body")
-        alone = alone and (parent.tag == "figure" or not words(parent)) and bool(alt)
+        previous = image.getprevious()
+        before = previous.tail if previous is not None else parent.text if parent is not None else None
+        beside = (before or "").strip() or (image.tail or "").strip()
+        alone = parent is not None and bool(alt) and not beside and parent.tag in _AROUND_IMAGES
+        alone = alone and (parent.tag != "p" or not words(parent))
         tail = image.tail
         image.clear()
         image.tag, image.text, image.tail = ("p", pictured(alt), tail) if alone else ("span", alt, tail)

@@ -7,8 +7,10 @@ from typing import Final
 from rag.ingest.formats.epub_files import epub_texts
 from rag.ingest.formats.file_format import Loader
 from rag.ingest.formats.html_files import page_texts
+from rag.ingest.formats.office_files import office_texts
 from rag.ingest.formats.pdf_files import pdf_texts
-from rag.ingest.formats.text_files import markdown_texts, mdx_texts, notebook_texts, plain_texts, rst_texts
+from rag.ingest.formats.rst_files import rst_texts
+from rag.ingest.formats.text_files import markdown_texts, mdx_texts, notebook_texts, plain_texts
 
 PICTURED: Final = 300_000_000  # bytes: the pictures of a textbook are in the file
 MARKDOWN: Final = Loader(frozenset({".md", ".markdown"}), markdown_texts)
@@ -20,7 +22,14 @@ HTML: Final = Loader(
 LOADERS: Final = (
     MARKDOWN,
     Loader(frozenset({".mdx"}), mdx_texts),
-    Loader(frozenset({".rst"}), rst_texts),
+    Loader(
+        frozenset({".rst"}),
+        rst_texts,
+        needs=("markdownify",),
+        extra="html",
+        kind="pages of reStructuredText",
+        seconds=60.0,
+    ),
     Loader(frozenset({".txt", ".text"}), plain_texts),
     HTML,
     # A novel takes about three seconds, and a PDF of a thousand pages about ten.
@@ -28,6 +37,16 @@ LOADERS: Final = (
         frozenset({".epub"}), epub_texts, PICTURED, ("markdownify", "defusedxml"), "epub", "EPUB books", seconds=180.0
     ),
     Loader(frozenset({".pdf"}), pdf_texts, PICTURED, ("pypdfium2",), "pdf", "PDF files", seconds=180.0, alone=True),
+    Loader(
+        frozenset({".docx", ".odt", ".rtf", ".pptx", ".odp", ".doc", ".ppt"}),
+        office_texts,
+        PICTURED,
+        ("anydoc",),
+        "office",
+        "documents of office programs",
+        seconds=60.0,
+        alone=True,
+    ),
     Loader(frozenset({".ipynb"}), notebook_texts, 50_000_000),
 )
 BY_SUFFIX: Final = {suffix: loader for loader in LOADERS for suffix in loader.suffixes}

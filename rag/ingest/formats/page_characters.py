@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from math import hypot
 from typing import Any, Final
 
@@ -16,15 +15,10 @@ _WIDE: Final = frozenset("mwMW@%")
 TELLING: Final = _NARROW | _WIDE
 _KNOWN: Final = ("mono", "courier", "consol", "menlo", "typewriter", "cmtt", "inconsolata")
 _SAME: Final = 0.01  # of the size of type
-SPACE: Final = 0.2  # sizes of type between two characters that are a space
-_SAMPLE: Final = 6  # pages by which a file is judged, since measuring takes as long as reading
-_MEASURED: Final = 20_000  # characters of such a page
-_OFTEN: Final = 500  # a file loses spaces if one is missing in so many characters
 RAISED: Final = 0.2  # sizes of type by which a power is above its line
 SMALLER: Final = 0.9  # of the size of type, which that of a power does not reach
 # What a power may follow: a variable, a number or a bracket. The power begins with a digit or a minus sign.
 _TO_A_POWER: Final = re.compile(r"(?:(?<![^\W_])[^\W\d_]|\d|[)\]])(?=[-\u2212\u2013]?\d)")
-_LETTER_SPACED: Final = 3  # in a line where every third gap is wide, letters are spaced and not words
 
 
 class PageCharacters:
@@ -125,43 +119,6 @@ def _named(font: str) -> bool:
     return font.endswith(FIXED) or any(sign in font.lower() for sign in _KNOWN)
 
 
-def loses_spaces(document: Any) -> bool:
-    """Whether PDFium misses spaces of the file, as it does in files made of PostScript, by some of its pages."""
-    from pypdfium2 import PdfiumError
-
-    characters = missing = 0
-    for number in range(0, len(document), max(len(document) // _SAMPLE, 1)):
-        with suppress(PdfiumError):  # a page that is broken says nothing
-            page = document[number]
-            found = PageCharacters(page)
-            for begin, line in _first_lines(found):
-                characters += len(line)
-                missing += len(missing_spaces(found, line, begin))
-            found.close()
-            page.close()
-    return missing * _OFTEN >= max(characters, 1)
-
-
-def _first_lines(page: PageCharacters) -> Iterator[tuple[int, str]]:
-    """The lines of a page with their places in its text, up to `_MEASURED` characters."""
-    begin = 0
-    for line in page.text.split("\r\n"):
-        if begin > _MEASURED:
-            return
-        yield begin, line[:_MEASURED]
-        begin += units(line) + 2
-
-
-def missing_spaces(page: PageCharacters, line: str, begin: int) -> list[int]:
-    """The places in a line before which a space is missing. `begin` is that of the line in the text of the page."""
-    wide, gaps = [], 0
-    for n, gap in _gaps(page, line, begin):
-        gaps += 1
-        if gap > SPACE:
-            wide.append(n)
-    return wide if _LETTER_SPACED * len(wide) < gaps else []
-
-
 def raised_numbers(page: PageCharacters, line: str, begin: int) -> list[int]:
     """The places in a line at which a power begins: 2^32 is not 232. `begin` is that of the line in its page."""
     places = (found.end() for found in _TO_A_POWER.finditer(line))
@@ -183,19 +140,3 @@ def with_signs(line: str, signs: Mapping[int, str]) -> str:
     'staff lies 2^32'
     """
     return "".join(signs.get(n, "") + character for n, character in enumerate(line))
-
-
-def _gaps(page: PageCharacters, line: str, begin: int) -> Iterator[tuple[int, float]]:
-    """The distance of each character from the one before it, in sizes of type, where no space is between them."""
-    end = None
-    place = begin
-    for n, character in enumerate(line):
-        index = -1 if character.isspace() else page.index(place)
-        place += units(character)
-        if index < 0:
-            end = None
-            continue
-        left, right = page.ends(index)
-        if end is not None:
-            yield n, (left - end) / max(page.size(index), 1.0)
-        end = right

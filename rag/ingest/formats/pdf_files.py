@@ -18,8 +18,6 @@ from rag.ingest.formats.page_characters import (
     TELLING,
     FontWidths,
     PageCharacters,
-    loses_spaces,
-    missing_spaces,
     raised_numbers,
     units,
     with_signs,
@@ -60,14 +58,13 @@ def pdf_texts(raw: bytes) -> list[LoadedText]:
     lines: list[PrintedLine] = []
     heights: list[float] = []
     widths = FontWidths()
-    measured = loses_spaces(document)
     left = CHARACTERS
     for number in range(len(document)):
         height, found = 0.0, []
         with suppress(PdfiumError):  # a page that is broken is empty
             page = document[number]
             characters = PageCharacters(page)
-            height, found = page.get_height(), list(_lines(characters, number, widths, measured=measured))
+            height, found = page.get_height(), list(_lines(characters, number, widths))
             characters.close()
             page.close()
         left -= sum(len(line.text) for line in found)
@@ -115,8 +112,8 @@ def _place(mode: int, numbers: Sequence[float]) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: bool) -> Iterator[PrintedLine]:
-    """The lines of a page. `widths` gets those of their characters; if `measured`, missing spaces are put in."""
+def _lines(page: PageCharacters, number: int, widths: FontWidths) -> Iterator[PrintedLine]:
+    """The lines of a page. `widths` gets those of their characters;"""
     begin = 0
     for line in page.text.split("\r\n"):
         text = line.translate(_NO_SIGNS)
@@ -127,8 +124,7 @@ def _lines(page: PageCharacters, number: int, widths: FontWidths, *, measured: b
             places = (first, last, after.end() if after else first)
             found = [page.index(begin + units(line[:at])) for at in places]
             if min(found) >= 0:
-                signs = dict.fromkeys(missing_spaces(page, line, begin) if measured else (), " ")
-                signs |= dict.fromkeys(raised_numbers(page, line, begin), "^")
+                signs = dict.fromkeys(raised_numbers(page, line, begin), "^")
                 shown = with_signs(line, signs).translate(_NO_SIGNS) if signs else text
                 placed = replace(_placed(page, shown.strip(), number, *found[:2]), size=page.size(found[2]))
                 _measure(page, line, begin, placed.fonts, widths)

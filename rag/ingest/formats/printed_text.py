@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from statistics import median
 from typing import Final
 
 from rag.ingest.fences import fenced
-from rag.ingest.formats.page_furniture import ENTRIES, LARGER, text_lines
+from rag.ingest.formats.page_furniture import LARGER, text_lines
 from rag.ingest.formats.printed_lines import Bookmark, PrintedLine, right_margins, usual_size, whole_lines
-from rag.ingest.titles import same_title, title_letters
+from rag.ingest.titles import same_title
 
 _PAGE: Final = "\0"  # stands where a page begins until the lines are counted; no text of a PDF has it
 HEADING: Final = 120  # most characters of a heading
@@ -35,7 +34,6 @@ def printed_text(
     # Without a title of the book, the first of many chapters must not become it.
     base = 1 if titled or sum(one.level == 0 for one in bookmarks) == 1 else 2
     kept = _by_outline(kept, bookmarks, base) if bookmarks else _by_size(kept, 2 if titled else 1)
-    kept = _without_list_of_headings(kept)
     writer = _Writer(len(heights), _words(kept))
     margins = right_margins(kept)
     for n, line in enumerate(kept):
@@ -95,26 +93,6 @@ def _found(lines: list[PrintedLine], begin: int, bookmark: Bookmark, taken: dict
         return abs(line.y + line.size - bookmark.y) + (abs(line.left - bookmark.left) if bookmark.left else 0.0)
 
     return min(found, key=distance) if bookmark.y and found else next(iter(found), None)
-
-
-def _without_list_of_headings(lines: list[PrintedLine]) -> list[PrintedLine]:
-    """The lines without a table of contents that has no page numbers: lines, one after the other, that are headings."""
-    titles = {_title_key(line.text) for line in lines if line.level}
-
-    def names_heading(line: PrintedLine) -> bool:
-        is_short = len(line.text) <= HEADING and not line.level and not line.fixed
-        return is_short and _title_key(line.text) in titles
-
-    kept: list[PrintedLine] = []
-    for are_entries, group in groupby(lines, key=names_heading):
-        run = list(group)
-        kept += [] if are_entries and len(run) >= ENTRIES else run
-    return kept
-
-
-def _title_key(text: str) -> str:
-    unmarked = MARK.sub("", text, count=1) if MARK.match(text) else text
-    return title_letters(_SECTION_NUMBER.sub("", unmarked, count=1) or unmarked)
 
 
 def _by_size(lines: list[PrintedLine], base: int) -> list[PrintedLine]:

@@ -1,4 +1,4 @@
-"""Files that people write: Markdown, MDX, reStructuredText, plain text and notebooks of Jupyter."""
+"""Files that people write: Markdown, MDX, plain text and notebooks of Jupyter."""
 
 from __future__ import annotations
 
@@ -26,11 +26,6 @@ def markdown_texts(raw: bytes) -> list[LoadedText]:
 def mdx_texts(raw: bytes) -> list[LoadedText]:
     """Markdown with components of React."""
     return _with_head(raw, "mdx")
-
-
-def rst_texts(raw: bytes) -> list[LoadedText]:
-    """reStructuredText. The generator parses it, because labels and includes reach beyond the file."""
-    return [LoadedText(decoded(raw), "rst")]
 
 
 def plain_texts(raw: bytes) -> list[LoadedText]:

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Final
 from urllib.parse import quote, unquote, urljoin
 
 from rag.ingest.anchors import AnchorRule, HeadingText, github_anchors
-from rag.ingest.data_values import unicode_text
 from rag.ingest.dialects import admonitions, alerts, unfolded, with_own_ids, without_shortcodes, without_templates
 from rag.ingest.formats.file_format import LoadedText, Loader
 from rag.ingest.formats.known_formats import BY_SUFFIX, MARKUP
@@ -26,8 +25,6 @@ from rag.ingest.includes import Includes, with_braces, with_include_tags, with_s
 from rag.ingest.links import page_url, relative_url, rewrite_links
 from rag.ingest.page import MarkdownText
 from rag.ingest.page_draft import PageDraft, begin, finish, strip_html
-from rag.ingest.rst_markdown import RstMarkdown
-from rag.ingest.rst_syntax import BookPlace, parse_rst
 from rag.ingest.sites.config_files import as_text, config_options, is_true, option
 from rag.ingest.sites.mdx import MdxPage, rewrite_mdx, unindented
 from rag.ingest.source_files import is_file, is_folder
@@ -222,8 +219,6 @@ class Site:
 
     def convert(self, page: PageFile) -> MarkdownText:
         """The page as plain Markdown. Raises `ValueError` if it includes too much."""
-        if page.syntax == "rst":
-            return self._rst_text(page)
         if page.syntax == "plain":
             return self._plain_text(page)
         if self.is_mdx(page):
@@ -259,12 +254,6 @@ class Site:
         draft = begin(page.body, self.anchors)
         rewrite_links(draft, partial(self.link, page))
         return finish(draft)
-
-    def _rst_text(self, page: PageFile) -> MarkdownText:
-        includes = self.includes(page)
-        place = BookPlace(lambda name: includes.read(name, page.file.parent))
-        markdown = RstMarkdown(parse_rst(page.body, place), partial(self.link, page), numbered=True).text
-        return MarkdownText(unicode_text(markdown), self.anchors)  # the directive `unicode` can make any character
 
     def includes(self, page: PageFile) -> Includes:
         """The files that a page may include. `refused` tells of those that are not read."""
