@@ -219,12 +219,17 @@ def _is_menu(element: Element) -> bool:
 
 def _drop_steps(main: Element) -> None:
     """Remove the lines of links that lead to the next page, the one before and the contents, wherever they stand."""
+    known: dict[Element, int] = {}
     for link in list(main.iter("a")):
         if not _says(link) & _NEXT:
             continue
         found, place = None, link.getparent()
-        while place is not None and place is not main and place.tag in _STEP_LINE and (steps := _steps(place)):
-            found, place = place if steps > 1 else found, place.getparent()
+        while place is not None and place is not main and place.tag in _STEP_LINE:
+            if place not in known:
+                known[place] = _steps(place)
+            if not known[place]:
+                break
+            found, place = place if known[place] > 1 else found, place.getparent()
         if found is not None and found.getparent() is not None:
             found.drop_tree()
 

@@ -19,6 +19,7 @@ BLOCKS: Final = frozenset(["p", "div", "pre", "ul", "ol", "dl", "table", "blockq
 LEVELS: Final = (
     12  # of quotes and lists in each other; what is deeper stands on the last of them: each marks every line
 )
+TAB_GROUPS: Final = 200  # of a page whose tabs are labelled: all panels around each are looked at
 FILLED: Final = 10_000  # cells of a page that are put into the further rows that a cell spans
 REPEATED: Final = 200  # characters of a cell that stands in each of its rows; a longer one stands in the first
 _LANGUAGE: Final = re.compile(r"(?:language|lang|highlight|highlight-source|brush:)-?([\w+#.-]{1,20})$")
@@ -55,8 +56,10 @@ def shape(main: Element, *, base: str = "", anchors: bool = True) -> None:
     for formula in list(main.iter("math", "mjx-container")):
         _typeset(formula)
     _drop_note_marks(main)
+    left = TAB_GROUPS
     for labels in list(main.iter()):
-        if "tabbed-labels" in named(labels) or labels.get("role") == "tablist":
+        if left and ("tabbed-labels" in named(labels) or labels.get("role") == "tablist"):
+            left -= 1
             _label_tabs(labels)
         elif _NOTE_TITLE.search(str(labels.get("class") or "")) and (title := words(labels)):
             _append(labels, "" if title.endswith((":", ".", "!", "?")) else ":")
@@ -410,13 +413,17 @@ def _make_inline(cell: Element) -> None:
 
 def _describe_images(main: Element) -> None:
     """Put the description of each image in its place, marked where it stands alone."""
+    with_words: dict[Element, bool] = {}
     for image in list(main.iter("img")):
         parent, alt = image.getparent(), " ".join(str(image.get("alt") or "").split())
         previous = image.getprevious()
         before = previous.tail if previous is not None else parent.text if parent is not None else None
         beside = (before or "").strip() or (image.tail or "").strip()
         alone = parent is not None and bool(alt) and not beside and parent.tag in _AROUND_IMAGES
-        alone = alone and (parent.tag != "p" or not words(parent))
+        if alone and parent.tag == "p":
+            if parent not in with_words:
+                with_words[parent] = bool(words(parent))
+            alone = not with_words[parent]
         tail = image.tail
         image.clear()
         image.tag, image.text, image.tail = ("p", pictured(alt), tail) if alone else ("span", alt, tail)
