@@ -69,5 +69,3 @@ def test_partials_that_multiply_are_refused_and_the_other_pages_are_read(tmp_pat
     result = load_source(source)  # would take hours to put together
     assert [document.path for document in result.documents] == ["other.mdx"]
     assert result.failures[0].reason == "the files that it includes add up to more than 2,000,000 characters"
-
-
