@@ -403,6 +403,9 @@ def seconds_in(headers: Mapping[str, str], now: datetime) -> float | None:
                 date = date if date.tzinfo else date.replace(tzinfo=UTC)
                 return max(0.0, (date - now).total_seconds())
         return seconds
+    for what in ("requests", "tokens"):  # OpenAI's and Groq's: the time until all of the limit is there again
+        if headers.get(f"x-ratelimit-remaining-{what}") == "0":
+            return duration(headers.get(f"x-ratelimit-reset-{what}") or "")
     reset = _number(headers.get("x-ratelimit-reset"))
     if reset is not None and reset > _MILLISECONDS:
         return max(0.0, reset / 1000 - now.timestamp())

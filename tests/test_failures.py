@@ -51,7 +51,7 @@ class ClientError(Exception):
 
 
 def wrapped(inner: Exception) -> Exception:
-    outer = type("ChatGoogleGenerativeAIError", (Exception,), {})("Error calling the model")
+    outer: Exception = type("ChatGoogleGenerativeAIError", (Exception,), {})("Error calling the model")
     outer.__cause__ = inner
     return outer
 
@@ -225,6 +225,8 @@ OPENROUTER = {"message": "busy", "metadata": {"headers": {"X-RateLimit-Reset": "
         (refused(429, "x", {"retry-after-ms": "1500", "retry-after": "60"}), 2),
         (refused(429, "try again in 9s", {"retry-after": "7"}), 7),
         (with_body(429, GEMINI), 53),
+        (refused(429, "x", {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m2.5s"}), 63),
+        (refused(429, "x", {"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "1m2.5s"}), 10),
         (refused(429, "Limit 6000. Please try again in 59.5s. Visit us."), 60),
         (refused(429, "Please try again in 7m12.5s."), 433),
         (refused(429, "Please try again in 850ms."), 1),

@@ -108,6 +108,24 @@ def test_a_turn_names_the_variable_in_its_error_and_doctor_has_a_line_for_it(
     assert {"embedding", "model", "memory"} <= found.keys()
 
 
+@pytest.mark.parametrize("command", [("search", "widget", "--collection", "book"), ("ingest", "https://127.0.0.1:9/x")])
+def test_a_command_outside_a_turn_names_the_variable_too(
+    command: tuple[str, ...], tmp_path: Path, tiny_book: Path
+) -> None:
+    run = CommandLine(tmp_path, tiny_book)
+    done = run(*command, QDRANT_URL="http://127.0.0.1:9", SSL_CERT_FILE="/no/such/file.pem")
+    assert (done.code, done.err.count("SSL_CERT_FILE"), done.err.count("\n")) == (2, 1, 1)
+
+
+def test_a_server_that_needs_no_proxy_is_reached_where_the_proxy_cannot_be_used(
+    tmp_path: Path, tiny_book: Path
+) -> None:
+    run = CommandLine(tmp_path, tiny_book)
+    proxies = {"ALL_PROXY": "socks://127.0.0.1:1080", "NO_PROXY": "127.0.0.1"}
+    done = run("search", "widget", QDRANT_URL="http://127.0.0.1:9", **proxies)
+    assert (done.code, "does not answer" in done.err or "could not be reached" in done.err) == (1, True)
+
+
 def test_a_response_without_an_end_is_stopped() -> None:
     with listening(WireServer()) as server:
         server.faults["/"] = flooding("x" * 2**20)

@@ -17,7 +17,12 @@ from tests.profile_wire import Wire
 
 SHOWN = "A node is a process [1]."
 GOOD = answer(SHOWN)
-CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "search_book", "arguments": '{"query": "x"}'}}
+CALL: dict[str, Any] = {
+    "index": 0,
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "search_book", "arguments": '{"query": "x"}'},
+}
 WRITTEN = '<tool_call>{"name": "search_book", "arguments": {"query": "topics"}}</tool_call>'
 
 
@@ -39,7 +44,10 @@ def sent_back(wired: Wire) -> dict[str, Any]:
     return dict(message)
 
 
-DETAILS = [{"type": "reasoning.text", "index": 0, "text": "I look."}, {"type": "reasoning.encrypted", "data": "9f"}]
+DETAILS: list[dict[str, Any]] = [
+    {"type": "reasoning.text", "index": 0, "text": "I look."},
+    {"type": "reasoning.encrypted", "data": "9f"},
+]
 SIGNATURE = {"google": {"thought_signature": "c2ln"}}
 FIELDS_OF_ENDPOINTS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
     "DeepSeek": ([{"reasoning_content": "I "}, {"reasoning_content": "look."}], {"reasoning_content": "I look."}),

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from rag.errors import AskbookError, RetrievalError, UsageError, host
 from rag.index.index_errors import no_collection
+from rag.system.network import certificates, fault_of, proxy_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -75,9 +76,15 @@ class Server:
                 grpc_port=self.grpc_port or 6334,
                 timeout=TIMEOUT,
                 check_compatibility=False,  # the check starts a thread and warns on standard error
+                verify=certificates(),
+                # A proxy that cannot be used stops a client even where NO_PROXY excepts the address.
+                trust_env=proxy_of(self.url) is not None,
             )
-        except (ValueError, ImportError, OSError) as error:
-            hint += " The variables of proxies and certificates (ALL_PROXY, HTTP_PROXY, SSL_CERT_FILE) count too."
+        except Exception as error:
+            if wrong := fault_of([error]):
+                raise wrong.usage_error() from None
+            if not isinstance(error, ValueError | ImportError | OSError):
+                raise
             message = f"QDRANT_URL cannot be used ({type(error).__name__})."
             raise UsageError(message, code="qdrant_url", hint=hint) from error
 

@@ -43,6 +43,10 @@ class NetworkSettingError(Exception):
         self.message = f"{variable} {what}."
         self.hint = hint
 
+    def usage_error(self) -> UsageError:
+        """The error of a command, outside a turn."""
+        return UsageError(self.message, code="network", hint=self.hint)
+
 
 def checked_address(variable: str, address: str) -> str:
     """The address in a variable. Raises `UsageError`, which does not repeat it, since it may hold a password."""

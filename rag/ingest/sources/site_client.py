@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from rag.private_apis import limit_exchanges
+from rag.system.network import NetworkSettingError, certificates
 
 if TYPE_CHECKING:
     import httpx
@@ -56,11 +57,15 @@ class SiteClient:
         self.at_once = 1
         self._next = 0.0  # when the next request may begin
         self._guard = threading.Lock()
+        try:
+            trusted = certificates()
+        except NetworkSettingError as wrong:
+            raise wrong.usage_error() from None
         http = httpx.Client(
             timeout=SILENCE,
             follow_redirects=False,
             trust_env=False,  # a proxy would resolve the name itself
-            verify=httpx.create_ssl_context(),
+            verify=trusted,
             headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml,*/*;q=0.5"},
         )
         self._http = limit_exchanges(http, SECONDS)
