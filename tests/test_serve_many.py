@@ -18,11 +18,15 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from rag.settings import Settings
+from tests.conftest import index_book
 from tests.homes import copied
 from tests.openai_server import OPENAI_KEY, Endpoint, Reply, answer, openai_server
 from tests.postgres import Cluster
+from tests.qdrant_server import QdrantServer
 from tests.serving import served
 from tests.web import KEYS, bearer, events
+from tests.wire import listening
 
 TEETH = "Every widget has exactly four teeth [1]."
 QUESTION = {"question": "How many teeth does a widget have?"}
@@ -89,6 +93,35 @@ def test_a_conversation_that_another_server_answers_is_busy(
             model.faults["/chat"] = answer(TEETH)
             free = httpx.post(f"{other.address}/api/threads/u/turns", json=QUESTION, timeout=60)
             assert events(free.text)[-1][1]["status"] == "success"
+
+
+def test_two_replicas_share_a_database_and_a_qdrant_server_and_one_may_be_killed(
+    tmp_path: Path, tiny_source: Path, variables: dict[str, str], model: Endpoint, database_url: SecretStr
+) -> None:
+    """Each has a home of its own, as on two machines. One is killed in the middle of a turn, whose thread goes on."""
+    homes = [tmp_path / "one", tmp_path / "other"]
+    for folder in homes:
+        folder.mkdir()
+    with listening(QdrantServer()) as qdrant:
+        variables |= {"ASKBOOK_DATABASE_URL": database_url.get_secret_value(), "QDRANT_URL": qdrant.address}
+        settings = Settings(ASKBOOK_HOME=homes[0], QDRANT_URL=qdrant.address)  # type: ignore[call-arg]  # by variable
+        asyncio.run(index_book(tiny_source, homes[0], settings=settings))
+        with served(homes[0], variables) as one, served(homes[1], variables) as other:
+            with httpx.Client(base_url=one.address, timeout=60) as http:
+                assert ask(http, "t")["status"] == "success"
+            model.faults["/chat"] = Reply(texts=(f"{TEETH} ", "A widget"), finish=None, hang=True)
+            with httpx.stream("POST", f"{one.address}/api/threads/t/turns", json=QUESTION, timeout=60) as running:
+                lines = running.iter_lines()  # kept: the connection closes with it
+                _until(lines, "event: sentence")
+                refused = httpx.post(f"{other.address}/api/threads/t/turns", json=QUESTION, timeout=60)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (409, "thread_busy")
+                one.process.kill()
+                one.process.wait(60)
+            model.faults["/chat"] = answer(TEETH)
+            with httpx.Client(base_url=other.address, timeout=60) as http:
+                response = ask(http, "t")
+            assert (response["status"], response["turn_number"]) == ("success", 2)
+            assert response["citations"][0]["title"] == "Widgets"
 
 
 @dataclass(frozen=True)
