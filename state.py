@@ -104,6 +104,7 @@ class Draft(TypedDict, total=False):
     content: str
     plain_content: str
     citations: list[dict[str, Any]]
+    closest: list[dict[str, Any]]
     grounding: dict[str, Any]
     notices: list[str]
     tokens_used: dict[str, Any]
@@ -126,6 +127,7 @@ class AgentState(InputState, total=False):
     this turn with their results, as LangChain's `message_to_dict` makes them. They are not in `messages`, so an
     unanswered call cannot break the conversation; as messages, LangGraph would stream them to chat clients.
     `aside` holds the last question and its answer while it is asked again, as `message_to_dict` makes them.
+    `unreadable` counts the replies of the judge in this conversation that could not be read.
     `contexts` holds the passages of the turn that has ended, with their texts, for evaluators; it is never stored.
     """
 
@@ -141,6 +143,7 @@ class AgentState(InputState, total=False):
     llm_calls: int
     draft: Draft | None
     response: dict[str, Any] | None
+    unreadable: int
     contexts: Annotated[list[dict[str, Any]], UntrackedValue]
 
 

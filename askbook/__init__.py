@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graph.agent_sync import SyncAgent, open_agent_sync
     from graph.build import build_graph
     from rag.errors import AskbookError, UsageError
-    from rag.grounding import check, prove
+    from rag.grounding import prove
     from rag.index.catalog import as_vector_store
     from rag.search.retriever import as_retriever
     from rag.services import open_services
@@ -34,7 +34,6 @@ __all__ = [
     "as_retriever",
     "as_vector_store",
     "build_graph",
-    "check",
     "open_agent",
     "open_agent_sync",
     "open_services",
@@ -54,7 +53,6 @@ _HOMES: Final = {
     "as_retriever": "rag.search.retriever",
     "as_vector_store": "rag.index.catalog",
     "build_graph": "graph.build",
-    "check": "rag.grounding",
     "open_agent": "graph.agent",
     "open_agent_sync": "graph.agent_sync",
     "open_services": "rag.services",

@@ -31,8 +31,8 @@ from rag.book import SearchFilter, SearchQuery, SearchResult, Trace
 from rag.errors import AskbookError, UsageError
 from rag.ports import ChunkIndex, Parts
 from rag.profiles.profile import Profile, load_profile
+from rag.quoting.terms import Term, keys, terms
 from rag.search.langchain_retriever import SeenChunkIndex
-from rag.text.terms import Term, keys, terms
 from rag.types import AnsweredQuestion, Passage, Retrieval
 from state import AgentState, Context, Turn
 

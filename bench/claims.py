@@ -4,9 +4,9 @@
 
 Reads the answers of `bench.claims_data` and the summaries of SummEdits. A claim is checked alone against the passages
 that it cites, beside the other passages of its turn and the question; the true answers are also written as a turn
-writes them. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence. Two
-further sets are counted where their books are below DATA/books: `looked_at`, whose losses were read when the rules were
-last changed, and `held_out`, which was only counted.
+writes them. SummEdits' summaries are checked sentence by sentence; a summary is as good as its worst sentence. The
+weights of `rag.answer.check` were fitted on the first set; SummEdits, and the sets `looked_at` and `held_out`, whose
+books may be absent, were not used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from typing import Final
 
 from bench.claims_data import answers
 from bench.table import Row
+from rag.answer.check import check
+from rag.answer.evidence import Source
 from rag.answer.writer import AnswerOptions, AnswerWriter
-from rag.evidence.verdict import check
-from rag.text.sentences import sentence_spans
+from rag.grounding import prove
 from rag.types import Standing
 
 STANDINGS: Final[tuple[Standing, ...]] = ("contradicted", "unconfirmed", "supported")
@@ -39,17 +40,12 @@ def judged(books: Path, suffix: str = "") -> Iterator[tuple[str, Standing]]:
     """Kind and standing of every claim on which writer and second reader agree, if there was a second reader."""
     for name in ("natural", "falsehoods"):
         for answer in answers(f"{name}{suffix}.jsonl", books):
+            turn = [Source(chunk.passage(place, 1.0)) for place, chunk in enumerate(answer.chunks, 1)]
             for claim in answer.claims:
                 if claim.agreed and claim.cites:
-                    cited = [number - 1 for number in claim.cites]
-                    verdict = check(
-                        claim.text,
-                        [answer.passages[i] for i in cited],
-                        known="\n".join(answer.known[i] for i in cited),
-                        beside=[*answer.passages, *answer.known, answer.question],
-                    )
+                    found = check(claim.text, [turn[number - 1] for number in claim.cites], turn, answer.question)
                     kind = answer.kind if not claim.true else TRUE if answer.kind == "natural" else BESIDE
-                    yield kind, verdict.standing
+                    yield kind, found.standing
 
 
 def shown_in_strict(books: Path, suffix: str = "") -> str:
@@ -79,8 +75,8 @@ def summedits(file: Path) -> tuple[int, float]:
     for line in file.read_text(encoding="utf-8").split("\n"):
         if line:
             row = json.loads(line)
-            spans = sentence_spans(row["summary"])
-            kept = all(check(row["summary"][a:b], [row["document"]]).supported for a, b in spans)
+            found = prove(row["summary"], [row["document"]]).sentences
+            kept = all(one.standing in ("supported", "frame") for one in found)
             hits[bool(row["consistent"])].append(kept == bool(row["consistent"]))
     shares = [sum(found) / len(found) for found in hits.values()]
     return sum(map(len, hits.values())), sum(shares) / len(shares)

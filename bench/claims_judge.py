@@ -1,27 +1,26 @@
-"""What a judge leaves of labelled claims, and what it costs: whole turns with the verdicts of a blind reader.
+"""What a judge leaves of labelled claims, and what it costs: whole answers with the verdicts of a blind reader.
 
     python -m bench.claims_judge ../shared/data
 
-Each answer of `bench.claims_data` is streamed word by word through a turn of the graph, in `strict`. At the port
-`rag.ports.Judge` stands a replay: it gives the verdict of the second reader, who saw a claim and the passages that it
-cites. No model is called. The true claims beside a falsehood were not read a second time; their labels are replayed.
+Each answer of `bench.claims_data` is streamed word by word through the writer of a turn, in `strict`. The judge is a
+replay: it gives the verdict of the second reader, who saw a claim and the passages that it cites. No model is called.
+The true claims beside a falsehood were not read a second time; their labels are replayed.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from bench.claims_data import LabelledAnswer, answers
-from rag.profiles.profile import load_profile
-from rag.types import Response, Standing
-from tests.machine import Machine
+from rag.answer.judge import Claim
+from rag.answer.writer import AnswerOptions, AnswerWriter
+from rag.types import REFUSAL, CheckedSentence, Standing
 
 RELATIONAL: Final = frozenset(
     {"swapped_roles", "wrong_cause", "overgeneralised", "merged_facts", "negated", "foreign_clause", "wrong_order"}
@@ -29,21 +28,21 @@ RELATIONAL: Final = frozenset(
 
 
 class Replay:
-    """A `rag.ports.Judge` that gives the second reader's verdicts on the claims of one answer.
+    """Gives the second reader's verdicts on the claims of one answer.
 
     A sentence with several claims is supported if all of them are. `strange` counts sentences without a label.
     """
 
-    model_id = "replay"
-
     def __init__(self, answer: LabelledAnswer) -> None:
         self._verdicts = [(letters(claim.text), claim.true == claim.agreed) for claim in answer.claims]
-        self.strange = 0
+        self.strange = self.calls = self.asked = 0
 
-    def judge(self, claims: Sequence[tuple[str, Sequence[str]]]) -> list[bool | None]:
-        """The verdicts; None for a sentence without a label."""
-        found = [self._said(letters(text)) for text, _ in claims]
-        self.strange += found.count(None)
+    def judge(self, claims: dict[int, Claim]) -> dict[int, bool | None]:
+        """The verdicts by key; None for a sentence without a label."""
+        found = {key: self._said(letters(claim.text)) for key, claim in claims.items()}
+        self.strange += list(found.values()).count(None)
+        self.calls += bool(claims)
+        self.asked += len(claims)
         return found
 
     def _said(self, text: str) -> bool | None:
@@ -66,29 +65,27 @@ def letters(text: str) -> str:
     return re.sub(r"\W+", "", re.sub(r"\[(?:\d+|\?)\]", "", text)).lower()
 
 
-async def tally(found: Iterable[LabelledAnswer], *, judged: bool) -> Tally:
-    """Run a turn for each answer and look up what became of its claims. Fails where a stream was not the answer."""
-    usual = load_profile("default")
-    profile = usual.model_copy(update={"retrieval": usual.retrieval.model_copy(update={"top_k": 20, "neighbours": 0})})
+def tally(found: Iterable[LabelledAnswer], *, judged: bool) -> Tally:
+    """Write each answer and look up what became of its claims. Fails where a stream was not the answer."""
     result = Tally(defaultdict(Counter), Counter())
     for answer in found:
         replay = Replay(answer)
-        machine = Machine(
-            re.findall(r"\s*\S+", answer.answer),
-            passages=[chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)],
-            profile=profile,
-            judged=judged,
-            judge=replay,
-        )
-        response = await machine.ask(answer.question)
-        if machine.shown != response.content:
+        passages = [chunk.passage(place, 1.0) for place, chunk in enumerate(answer.chunks, 1)]
+        writer = AnswerWriter(passages, AnswerOptions(REFUSAL, question=answer.question, judged=judged))
+        pieces = []
+        for word in re.findall(r"\s*\S+", answer.answer):
+            pieces += writer.feed(word)
+            pieces += writer.apply_verdicts(replay.judge(writer.take_claims()))
+        pieces += writer.end_input()
+        pieces += writer.apply_verdicts(replay.judge(writer.take_claims()))
+        pieces += writer.close()
+        if "".join(pieces) != writer.shown.content:
             raise AssertionError(f"{answer.id}: the stream was not the answer")
         for claim in answer.claims:
             if claim.cites:
-                result.standings[_kind(answer, true=claim.true)][_standing(claim.text, response)] += 1
-        judge = response.grounding.judge
-        result.calls[judge.calls if judge else 0] += 1
-        result.asked += judge.sentences if judge else 0
+                result.standings[_kind(answer, true=claim.true)][_standing(claim.text, writer.grounding.checked)] += 1
+        result.calls[replay.calls] += 1
+        result.asked += replay.asked
         result.strange += replay.strange
     return result
 
@@ -97,12 +94,10 @@ def _kind(answer: LabelledAnswer, *, true: bool) -> str:
     return answer.kind if answer.kind == "natural" or not true else "beside a falsehood"
 
 
-def _standing(claim: str, response: Response) -> Standing | None:
+def _standing(claim: str, checked: list[CheckedSentence]) -> Standing | None:
     """The worst standing of the lines that hold the claim; None if no line does."""
-    lines = [one for one in response.grounding.checked if letters(claim) in letters(one.text)]
-    lines = lines or [
-        one for one in response.grounding.checked if letters(one.text) and letters(one.text) in letters(claim)
-    ]
+    lines = [one for one in checked if letters(claim) in letters(one.text)]
+    lines = lines or [one for one in checked if letters(one.text) and letters(one.text) in letters(claim)]
     standings = {one.standing for one in lines if one.standing != "frame"}
     order: tuple[Standing, ...] = ("contradicted", "unconfirmed", "supported")
     return next((standing for standing in order if standing in standings), "supported" if lines else None)
@@ -124,12 +119,12 @@ def table(result: Tally) -> str:
     return "\n".join(rows)
 
 
-async def report(books: Path) -> None:
+def report(books: Path) -> None:
     """Print the figures of the true answers and of the falsehoods, without and with the replayed judge."""
     for name in ("natural.jsonl", "falsehoods.jsonl"):
         found = list(answers(name, books))
         for judged in (False, True):
-            result = await tally(found, judged=judged)
+            result = tally(found, judged=judged)
             print(f"\n{name}, {'with the replayed judge' if judged else 'no judge'}: {len(found)} answers")
             print(table(result))
             if judged:
@@ -141,7 +136,7 @@ async def report(books: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    asyncio.run(report(parser.parse_args().data / "books"))
+    report(parser.parse_args().data / "books")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,12 @@ from pathlib import Path
 from bench.grounding_mutations import mutants, names
 from bench.product import BOOKS
 from bench.table import Row
+from rag.answer.check import Finding, check
+from rag.answer.evidence import Source
+from rag.answer.units import units
 from rag.evaluation.dataset import json_lines
-from rag.evidence.verdict import check
-from rag.text.sentences import sentence_spans, units
+from rag.text.sentences import sentence_spans
+from rag.types import Passage
 
 PARAPHRASES = Path(__file__).parent / "paraphrases.txt"
 AS_IS = "as it is"
@@ -69,8 +72,17 @@ def sentences(text: str) -> list[str]:
 def whole_sentences(text: str) -> list[str]:
     """The sentences of running text with at least six words and a full stop, each on one line."""
     title = text.partition("\n")[0]
-    found = [u.text.removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence" and u.text.endswith(".")]
-    return [" ".join(sentence.split()) for sentence in found if len(sentence.split()) >= 6]
+    found = [text[u.start : u.end].removeprefix(f"{title}\n") for u in units(text) if u.kind == "sentence"]
+    return [" ".join(one.split()) for one in found if one.endswith(".") and len(one.split()) >= 6]
+
+
+def checked_alone(sentence: str, passages: Sequence[str]) -> Finding:
+    """The check of a sentence against passages without titles."""
+    sources = [
+        Source(Passage(number=number, score=1.0, chunk_id=str(number), text=text, title="", url="", link=""))
+        for number, text in enumerate(passages, 1)
+    ]
+    return check(sentence, sources, sources)
 
 
 def cases(data: Path) -> Iterator[Case]:
@@ -158,7 +170,7 @@ def timed(checked: Sequence[Case]) -> tuple[list[bool], list[float]]:
     supported, seconds = [], []
     for case in checked:
         begin = time.perf_counter()
-        supported.append(check(case.sentence, case.passages).supported)
+        supported.append(checked_alone(case.sentence, case.passages).standing == "supported")
         seconds.append(time.perf_counter() - begin)
     return supported, seconds
 
@@ -206,7 +218,7 @@ def show(checked: Sequence[Case], supported: Sequence[bool], which: Sequence[str
         if [case.part, case.source, case.kind] == list(which) and kept == (case.kind != AS_IS)
     ]
     for case in random.Random(1).sample(wrong, min(limit, len(wrong))):
-        print(f"- {case.sentence}\n    {'; '.join(check(case.sentence, case.passages).reasons)}")
+        print(f"- {case.sentence}\n    {'; '.join(checked_alone(case.sentence, case.passages).reasons)}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Final
 from bench.claims_data import LabelledAnswer, answers
 from nodes.judge import TIMEOUT, JudgeReplySink
 from nodes.model_call import ModelRequest, call_model
-from rag.answer.judge_prompt import Claim, JudgePrompt
+from rag.answer.judge import Claim, JudgePrompt
 from rag.errors import AskbookError
 from rag.ports import Parts
 from rag.services import open_services

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cli.markdown import is_web_address, links_work
 from cli.terminal import in_line, printable
-from rag.answer.shown_answer import sources_footer
+from rag.answer.render import sources_footer
 from rag.types import CLOSEST, Citation, Footer, Quote
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import Final
 
 from rag.book import Chunk
 from rag.ports import ChunkIndex, Embedder, SparseEncoder
+from rag.quoting.english.heading_words import NO_VERBS
+from rag.quoting.english.phrases import LEANING
 from rag.system.files import write_private
-from rag.text.english.heading_words import NO_VERBS
-from rag.text.english.phrases import LEANING
 from rag.types import REFUSAL
 
 FILE: Final = "suggestions.json"
@@ -99,7 +99,7 @@ async def foreign_language(index: ChunkIndex) -> str:
 
     Raises what the index raises.
     """
-    from rag.text.vocabulary import is_foreign, language_of
+    from rag.quoting.vocabulary import is_foreign, language_of
 
     ids = sorted(entry.id for entry in await index.entries())
     texts = [chunk.text for chunk in await index.fetch(ids[:READ])]
@@ -139,7 +139,7 @@ def _questions(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk]]:
     yield from asking[:3]
     for heading, chunk in showing[:2]:
         yield f"{_HOW_TO.sub('How do I ', heading, count=1)}?", chunk
-    from rag.text.vocabulary import is_foreign
+    from rag.quoting.vocabulary import is_foreign
 
     # An English question would not suit a book in another language.
     foreign = is_foreign("\n".join(chunk.text for _, chunk in short))

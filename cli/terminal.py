@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rag.errors import AskbookError, InvalidQuestionError, UsageError, told
 from rag.text.counting import counted
-from rag.text.markup import UNPRINTABLE, visible
+from rag.text.visible import UNPRINTABLE, visible
 
 EVERY: Final = 10.0  # seconds between two lines of progress where no bar can be drawn
 _NEWS: Final = 0.25  # of a step that is done since the last line is worth one, even if the same time is left

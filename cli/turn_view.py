@@ -118,11 +118,11 @@ class _Terminal:
     def take(self, event: Event) -> None:
         self._progress.take(event)
         self._trace = event.data.get("trace", self._trace)
-        if event.type == "retrieval" and self._links is not None:
-            self._links |= {int(number): url for number, url in event.data.get("links", {}).items()}
-        elif event.type == "retract":
+        if event.type == "retract":
             self._retract()
         elif event.type == "sentence":
+            if self._links is not None:
+                self._links |= {int(number): url for number, url in event.data.get("links", {}).items()}
             self._feed(event.data["text"])
         if self._live is not None:
             self._live.refresh()

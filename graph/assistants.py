@@ -17,7 +17,7 @@ from rag.errors import UsageError
 from rag.profiles.offered_profiles import offer_of
 from rag.profiles.profile import profile_of
 from rag.settings import Settings
-from rag.text.markup import visible
+from rag.text.visible import visible
 
 GRAPH: Final = "agent"
 START_SECONDS: Final = 300.0  # how long the server may take to answer before it goes without assistants

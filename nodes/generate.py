@@ -31,12 +31,14 @@ from nodes.turn import (
     require_turn,
     with_notice,
 )
+from rag.answer.judge import GIVEN_UP
+from rag.answer.render import WORDS_ONLY, closest_sections
 from rag.answer.writer import AnswerOptions, AnswerWriter
 from rag.conversation.turns import history
 from rag.model.received_answer import FIELDS
 from rag.ports import Parts, PartsOf, Quoter
 from rag.prompt.prompts import Fitted, build_prompt, exchange_text, fit, fixed_text, passages_in_results
-from rag.text.english.speech_acts import is_small_talk
+from rag.text.talk import is_small_talk
 from rag.types import CUT_OFF, Grounding, Passage, Tokens, ToolCall
 from state import AgentState, Context, Draft, Turn
 
@@ -49,7 +51,7 @@ class _StreamedAnswer:
     """An answer while it streams: its writer, its judge, and when its first sentence was shown."""
 
     writer: AnswerWriter
-    emit_sentence: Callable[[str], None]
+    emit_sentence: Callable[[str, Mapping[str, str]], None]
     emit: Callable[[Any], None]
     judge: AnswerJudge | None
     began: float = field(default_factory=time.time)
@@ -57,15 +59,14 @@ class _StreamedAnswer:
 
     async def feed(self, text: str) -> None:
         self.show(self.writer.feed(text))
-        if self.judge and self.judge.worth_asking(self.writer.for_judge_count):
-            self._ask(self.judge)
+        self._ask()
 
-    def _ask(self, judge: AnswerJudge) -> None:
-        """Send the judge the sentences that wait for it, and write a `checking` event with their number."""
-        claims = self.writer.take_for_judge()
-        if claims:
+    def _ask(self) -> None:
+        """Send the judge the sentences that it is to read now, and write a `checking` event with their number."""
+        claims = self.writer.take_claims() if self.judge else {}
+        if self.judge and claims:
             self.emit({"type": "checking", "sentences": len(claims)})
-        judge.ask(claims, self.show_judged)
+            self.judge.ask(claims, self.show_judged)
 
     async def close(self, *, cut: bool) -> None:
         """Check and show the rest of a finished answer. Raises `AskbookError` when it has no words."""
@@ -73,18 +74,18 @@ class _StreamedAnswer:
         if self.writer.wordless:
             raise empty_answer(cut=cut)
         if self.judge:
-            self._ask(self.judge)
+            self._ask()
             await self.judge.finish()
         self.show(self.writer.close())
 
-    def show_judged(self, verdicts: Mapping[int, bool | None]) -> None:
+    def show_judged(self, verdicts: Mapping[int, bool | None], failed: bool) -> None:
         """Apply the judge's verdicts, while the answer streams, and show the sentences that waited only for them."""
-        self.show(self.writer.apply_verdicts(verdicts))
+        self.show(self.writer.apply_verdicts(verdicts, failed=failed))
 
     def show(self, pieces: Sequence[str]) -> None:
         for piece in pieces:
             self.first_shown = self.first_shown or time.time()
-            self.emit_sentence(piece)
+            self.emit_sentence(piece, self.writer.shown.links)
 
     def retract(self) -> None:
         """Withdraw what was shown, since the turn continues with a search or an error."""
@@ -121,8 +122,10 @@ async def _answer(
 ) -> Update:
     """Stream the checked sentences of an answer. Returns its draft, or the searches that the model asks for."""
     fitted = await _fit(parts, state, turn["question"], runtime)
-    judge = AnswerJudge(parts, fitted.passages, retries, turn["model"]) if parts.judged else None
-    writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"]))
+    unreadable = state.get("unreadable", 0)
+    judged = parts.judged and unreadable < GIVEN_UP
+    judge = AnswerJudge(parts, fitted.passages, retries, turn["model"], unreadable) if judged else None
+    writer = AnswerWriter(fitted.passages, _answer_options(parts, turn["question"], judged=judged))
     answer = _StreamedAnswer(writer, partial(emit_sentence, runtime, turn), runtime.stream_writer, judge)
     try:
         if parts.quoter is not None:
@@ -130,7 +133,7 @@ async def _answer(
         else:
             reply = await _ask_model(parts, state, turn, fitted, answer)
         search_request = reply.search_request if _may_search(parts, state) else None
-        draft = Draft() if search_request else await _finish(parts, answer, reply, turn["began"])
+        draft = Draft() if search_request else await _finish(parts, answer, reply, turn)
     finally:
         if judge:  # stop its calls also if the answer failed, was cancelled or is replaced by a search
             judge.cancel()
@@ -146,6 +149,7 @@ async def _answer(
         "llm_calls": calls,
         "passages": [passage.model_dump(mode="json") for passage in fitted.passages],
         "draft": draft,
+        "unreadable": judge.unreadable if judge else unreadable,
     }
 
 
@@ -177,17 +181,16 @@ def _tokens_before(state: AgentState) -> Tokens:
     return Tokens.model_validate((state.get("draft") or {}).get("tokens_used") or {})
 
 
-def _answer_options(parts: Parts, question: str) -> AnswerOptions:
+def _answer_options(parts: Parts, question: str, *, judged: bool) -> AnswerOptions:
     answer = parts.profile.answer
     return AnswerOptions(
         refusal=answer.refusal,
         smalltalk=answer.smalltalk,
         style=answer.citation_style,
         footer=answer.footer,
-        accepts=() if parts.quotes else answer.accepts,  # quoted text may have brackets of its own
-        mode=answer.grounding,
+        mode="off" if parts.quotes else answer.grounding,  # what the book itself says needs no check
         question=question,
-        judged=parts.judged,
+        judged=judged,
     )
 
 
@@ -234,21 +237,31 @@ def _another_search(state: AgentState, message: AIMessage) -> Update:
     }
 
 
-async def _finish(parts: Parts, answer: _StreamedAnswer, reply: _Reply, began: float) -> Draft:
+async def _finish(parts: Parts, answer: _StreamedAnswer, reply: _Reply, turn: Turn) -> Draft:
     """The draft of the finished answer; a fallback if the model refused, made small talk, or nothing can be shown."""
     writer = answer.writer
     await answer.close(cut=reply.cut)
-    if writer.refused:
-        draft = _fixed(parts, writer.refused, writer.shown.content)
-    else:
-        citations = [citation.model_dump(mode="json") for citation in writer.shown.citations.values()]
-        draft = Draft(
-            status="success", content=writer.shown.content, plain_content=writer.shown.plain, citations=citations
-        )
-    writer.grounding.judge = answer.judge.opinion if answer.judge else None
+    shown, reason = writer.shown, writer.fallback
+    draft = Draft(
+        status="fallback" if reason else "success",
+        fallback_reason=reason,
+        content=shown.content,
+        plain_content=shown.plain,
+        citations=[citation.model_dump(mode="json") for citation in shown.citations],
+    )
+    if reason in ("unconfirmed", "model_refused"):
+        closest = closest_sections(writer.passages, turn["question"])
+        draft["closest"] = [section.model_dump(mode="json") for section in closest]
+    writer.grounding.judge = answer.judge.totals if answer.judge else None
+    writer.grounding.mode = parts.profile.answer.grounding
     draft["grounding"] = writer.grounding.model_dump()
-    draft["notices"] = [*writer.notices, *(answer.judge.notices if answer.judge else [])]
-    first = round((answer.first_shown - began) * 1000, 1) if answer.first_shown else None
+    by_words = not (answer.judge or parts.quotes or reason or writer.grounding.mode == "off")
+    draft["notices"] = [
+        *writer.notices,
+        *(answer.judge.notices if answer.judge else []),
+        *([WORDS_ONLY] if by_words else []),
+    ]
+    first = round((answer.first_shown - turn["began"]) * 1000, 1) if answer.first_shown else None
     draft["timings_ms"] = {"first_token": first, "generation": round((time.time() - answer.began) * 1000, 1)}
     return draft
 

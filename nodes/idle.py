@@ -30,7 +30,7 @@ from rag.conversation.turns import (
 )
 from rag.errors import InvalidQuestionError
 from rag.ports import Parts, PartsOf
-from rag.text.english.speech_acts import is_small_talk
+from rag.text.talk import is_small_talk
 from rag.types import AnsweredQuestion, Phase, Response, iso_time, new_id
 from state import EMPTY_TURN, AgentState, Context, Draft, Turn
 

@@ -48,12 +48,16 @@ _MOST_TOKENS: Final = 10**9  # no call uses more; an endpoint that counts more s
 
 
 class ModelRequest(NamedTuple):
-    """What the model is asked. `model` is the name of the profile's model, its fallback or its judge."""
+    """What the model is asked. `model` is the name of the profile's model, its fallback or its judge.
+
+    `schema` is the JSON schema of the reply, for endpoints that keep to one.
+    """
 
     prompt: Sequence[BaseMessage]
     answer_tokens: int
     may_search: bool
     model: str
+    schema: Mapping[str, Any] | None = None
 
 
 class TokenSink(Protocol):
@@ -165,6 +169,9 @@ def _options(parts: Parts, call: ModelRequest) -> dict[str, Any]:
     answered = parts.has_caller_model and any(isinstance(message, ToolMessage) for message in call.prompt)
     if (call.may_search or answered) and parts.profile.tool:
         options["tools"] = [tool_schema(parts.profile.tool)]
+    if call.schema:
+        form = {"name": "reply", "strict": True, "schema": call.schema}
+        options["extra_body"] = {"response_format": {"type": "json_schema", "json_schema": form}}
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -26,9 +26,10 @@ from nodes.turn import (
 from rag.book import SearchResult
 from rag.conversation.turns import history
 from rag.ports import Parts, PartsOf
+from rag.quoting.english.speech_acts import about_book
+from rag.quoting.vocabulary import is_foreign
 from rag.search.retriever import search
-from rag.text.english.speech_acts import about_book
-from rag.text.vocabulary import correct_spelling, has_unknown_words, is_foreign, vocabulary
+from rag.text.spelling import correct_spelling, has_unknown_words, vocabulary
 from state import AgentState, Context, Turn
 
 

@@ -22,7 +22,7 @@ from rag.ports import Parts, PartsOf
 from rag.profiles.profile import Profile
 from rag.prompt.passage_format import as_data
 from rag.prompt.prompts import estimate_tokens, history_room, trim_history
-from rag.text.markup import plain_lines
+from rag.text.visible import plain_lines
 from rag.types import AnsweredQuestion
 from state import AgentState, Context
 

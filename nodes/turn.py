@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -32,12 +32,13 @@ def emit_phase(runtime: Runtime[Context], phase: Phase, processing: ProcessingSt
     runtime.stream_writer({"type": "phase", "phase": phase, "processing_state": processing})
 
 
-def emit_sentence(runtime: Runtime[Context], turn: Turn, text: str) -> None:
+def emit_sentence(runtime: Runtime[Context], turn: Turn, text: str, links: Mapping[str, str] | None = None) -> None:
     """Show a checked piece of the answer: as an event, and as a chunk of the message that the conversation will get.
 
-    Chat clients that stream messages put the chunks of one id together.
+    Chat clients that stream messages put the chunks of one id together. `links` are the addresses of the citations so
+    far, by number.
     """
-    runtime.stream_writer({"type": "sentence", "text": text})
+    runtime.stream_writer({"type": "sentence", "text": text, "links": dict(links or {})})
     if "answer_id" in turn:
         with suppress(RuntimeError):  # raised outside a run of a graph, where no client streams messages
             push_message(AIMessageChunk(id=turn["answer_id"], content=text), state_key=None)

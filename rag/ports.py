@@ -226,6 +226,10 @@ class RejectedOptions:
         known.add(option)
         return True
 
+    def rejects(self, model: str, option: str) -> bool:
+        """Whether the model has rejected the option."""
+        return option in self._rejected.get(model, set())
+
     def accepted(self, model: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options without those that the model rejected; a limit on the length is renamed instead."""
         rejected = self._rejected.get(model, set())

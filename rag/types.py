@@ -149,8 +149,8 @@ class CheckedSentence(Record):
 class Grounding(Record):
     """The result of checking an answer's sentences. `removed` counts those that the mode did not show.
 
-    `unknown_markers` counts citations of passages that do not exist; every mode deletes these. `judge` is None when no
-    model judged.
+    `unknown_markers` counts citations of passages that do not exist; every mode deletes these. `repaired` counts the
+    sentences that cite another passage than the model wrote. `judge` is None when no model judged.
     """
 
     mode: GroundingMode = "strict"
@@ -159,6 +159,7 @@ class Grounding(Record):
     unconfirmed: int = 0
     removed: int = 0
     unknown_markers: int = 0
+    repaired: int = 0
     judge: JudgeTotals | None = None
     checked: list[CheckedSentence] = []
 
@@ -183,6 +184,19 @@ class RetrievedChunk(Record):
     url: str
     title: str
     heading: str
+
+
+class ClosestSection(Record):
+    """A section that comes near to a question without an answer; `quote` is what of it comes nearest."""
+
+    title: str
+    heading: str
+    breadcrumb: str
+    url: str
+    source_file_path: str
+    chunk_id: str
+    score: float
+    quote: str
 
 
 class ToolCall(Record):
@@ -245,6 +259,7 @@ class Response(Record):
     content: str
     plain_content: str
     citations: list[Citation] = Field(default_factory=list)
+    closest: list[ClosestSection] = Field(default_factory=list)
     retrievals: list[Retrieval] = Field(default_factory=list)
     retrieved_chunks: list[RetrievedChunk] = Field(default_factory=list)
     retrieval_count: int = 0

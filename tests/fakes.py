@@ -19,7 +19,7 @@ from rag.book import SearchFilter, SearchQuery, SearchResult, SparseVector, Trac
 from rag.errors import AskbookError, OptionRefusedError, UsageError
 from rag.ports import ChunkIndex, Judge, Parts
 from rag.profiles.profile import Profile, load_profile
-from rag.text.vocabulary import vocabulary
+from rag.quoting.vocabulary import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
 AT_ONCE = RetrySettings(time_scale=0)  # what fails is tried again without waiting

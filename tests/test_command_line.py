@@ -22,7 +22,7 @@ RESPONSE = {
     "id", "request_id", "thread_id", "turn_number", "status", "fallback_reason", "phase", "processing_state",
     "metadata", "profile", "model", "content", "plain_content", "citations", "retrievals", "retrieved_chunks",
     "retrieval_count", "tool_calls", "grounding", "tokens_used", "llm_calls", "timings_ms", "created_at",
-    "error",
+    "error", "closest",
 }  # fmt: skip
 CITATION = {
     "id", "marker", "title", "heading", "breadcrumb", "chapter", "page_number", "url", "source_file_path", "chunk_id",

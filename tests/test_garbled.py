@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.vocabulary import is_garbled
+from rag.quoting.vocabulary import is_garbled
 
 TEXT = "mobile robots use wheels on flat floors, measured in metres. ein roboter hat räder und einen motor."
 

@@ -16,7 +16,7 @@ from graph.agent import Agent, open_agent
 from nodes.turn import RetrySettings
 from rag.embedding import hosted
 from rag.settings import Settings
-from rag.text.markup import without_markers
+from rag.text.sentences import without_markers
 from rag.types import new_id
 from tests.cohere_server import CohereServer, cohere_server, reshaped, says
 from tests.conftest import index_book

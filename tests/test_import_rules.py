@@ -81,9 +81,9 @@ def test_a_room_of_the_library_imports_only_rooms_of_lower_storeys() -> None:
 @pytest.mark.parametrize(
     "planted",
     [
-        ("rag.evidence.words", "from rag.ingest.plan import Plan"),
-        ("rag.evidence.words", "def f():\n    from rag.model.endpoint import endpoint_of"),
-        ("rag.text.terms", "from rag.observing.runs import Observers"),
+        ("rag.answer.check", "from rag.ingest.plan import Plan"),
+        ("rag.answer.check", "def f():\n    from rag.model.endpoint import endpoint_of"),
+        ("rag.text.words", "from rag.observing.runs import Observers"),
         ("rag.index.catalog", "import rag.model.endpoint"),
     ],
     ids=str,
@@ -96,7 +96,7 @@ def test_a_planted_import_of_a_higher_room_is_found(planted: tuple[str, str]) ->
 @pytest.mark.parametrize(
     "planted",
     [
-        {"rag.text.markup": "from rag.answer.writer import AnswerWriter"},
+        {"rag.text.words": "from rag.answer.writer import AnswerWriter"},
         {"rag.types": "def f():\n    from rag.services import LiveServices"},
         {"rag.ports": "if TYPE_CHECKING:\n    from rag.search.retriever import Retriever"},
     ],

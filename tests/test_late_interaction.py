@@ -12,7 +12,7 @@ from rag.ports import TokenEmbedder, TokenVectors
 from rag.quoting.answerer import answers, features
 from rag.quoting.blocks import NumberedPassage
 from rag.quoting.relevance import HELD, read, term_matches, token_places
-from rag.text.terms import terms
+from rag.quoting.terms import terms
 
 pytestmark = pytest.mark.usefixtures("every_vector_is_made")
 

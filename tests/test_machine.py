@@ -106,7 +106,7 @@ async def test_the_model_may_search_again() -> None:
 async def test_passages_of_a_second_search_are_numbered_on_and_can_be_cited() -> None:
     machine = Machine([tool_call()], "A topic is a bus [2].", later=[[passage(2, "A topic is a bus.")]])
     response = await machine.ask("What is a topic?")
-    assert [citation.marker for citation in response.citations] == [2]
+    assert [(citation.marker, citation.title) for citation in response.citations] == [(1, "Page 2")]
     assert [chunk.rank for chunk in response.retrieved_chunks] == [1, 2]
 
 
@@ -198,7 +198,15 @@ async def test_what_belongs_to_a_turn_is_emptied_when_it_closes() -> None:
     state = await machine.state()
     emptied = EMPTY_TURN | {"turn": None, "metadata": None, "aside": None}
     assert {name: state.get(name) for name in emptied if name != "response"} | {"response": None} == emptied
-    assert set(AgentState.__annotations__) == {"messages", "phase", "turn_number", "past", "contexts", *emptied}
+    assert set(AgentState.__annotations__) == {
+        "messages",
+        "phase",
+        "turn_number",
+        "past",
+        "contexts",
+        "unreadable",
+        *emptied,
+    }
 
 
 async def test_turns_are_counted() -> None:

@@ -18,7 +18,7 @@ from nodes import generate as generating
 from nodes import model_call
 from nodes.tools import tools
 from nodes.turn import exchange_of
-from rag.answer.shown_answer import unconfirmed_answer
+from rag.answer.render import unconfirmed_answer
 from rag.book import SearchFilter
 from rag.errors import AskbookError, RetrievalError
 from rag.profiles.profile import Profile, load_profile

@@ -12,9 +12,9 @@ from graph.agent import open_agent
 from rag.book import Point, SparseVector
 from rag.embedding.local import Bm25Encoder, OnnxEmbeddings
 from rag.index.catalog import build_index
+from rag.quoting.english.speech_acts import about_book
 from rag.search.overview import MOST, overview
 from rag.settings import Settings
-from rag.text.english.speech_acts import about_book
 from tests.command_line import CommandLine
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeVectors

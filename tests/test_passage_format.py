@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.strategies import text
 
 from rag.prompt.passage_format import format_passages, format_question, new_boundary
-from rag.text.markup import plain_lines
+from rag.text.visible import plain_lines
 from rag.types import Passage
 from tests.fakes import passage
 from tests.prompt_reader import parse_passages, parse_prompt

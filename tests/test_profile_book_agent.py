@@ -141,8 +141,8 @@ async def test_an_answer_ends_with_its_numbered_sources_and_their_scores(wire: W
 
 async def test_sources_are_the_chunks_that_were_cited_and_no_others(wire: Wire) -> None:
     response = await wire.ask(answer("A topic is a bus [2]."))
-    assert response.content == f"A topic is a bus [2].{FOOTER}[2] https://book.example/page-2#nodes (score: 0.50)"
-    assert [(one.marker, one.score) for one in response.citations] == [(2, 0.5)]
+    assert response.content == f"A topic is a bus [1].{FOOTER}[1] https://book.example/page-2#nodes (score: 0.50)"
+    assert [(one.marker, one.score) for one in response.citations] == [(1, 0.5)]
 
 
 async def test_an_answer_that_cites_nothing_has_no_sources_and_no_footer(wire: Wire) -> None:

@@ -92,7 +92,7 @@ async def test_a_chat_model_that_cannot_stream_searches(tmp_path: Path) -> None:
     async with an_agent(tmp_path, model=model) as agent:
         response = await agent.ask(QUESTION)
     assert [asked.args for asked in response.tool_calls] == [{"query": "legs of Spot"}]
-    assert response.plain_content == "Spot has four legs [2]."
+    assert response.plain_content == "Spot has four legs [1]."
 
 
 class NoWords(WholeAnswers):

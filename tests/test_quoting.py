@@ -10,9 +10,9 @@ import pytest
 from rag.ports import Embedder
 from rag.quoting.answerer import QuotingAnswerer, _ordered, _readings, features
 from rag.quoting.blocks import NumberedPassage
+from rag.quoting.english.speech_acts import plain_question, shape
 from rag.quoting.relevance import read
-from rag.text.english.speech_acts import plain_question, shape
-from rag.text.markup import without_markers
+from rag.text.sentences import without_markers
 from rag.types import AnsweredQuestion, Passage
 from tests.fakes import passage
 

@@ -43,7 +43,7 @@ def ask(question: str, text: str, title: str = "Guide") -> str:
 def shown(question: str, text: str) -> str:
     """The answer as a reader gets it, after every line was checked."""
     source = section(1, text, "Guide")
-    writer = AnswerWriter([source], AnswerOptions(refusal=REFUSAL, question=question, footer="none"))
+    writer = AnswerWriter([source], AnswerOptions(refusal=REFUSAL, question=question, footer="none", mode="off"))
     pieces = [*writer.feed(ask(question, text)), *writer.close()]
     return "".join(pieces)
 

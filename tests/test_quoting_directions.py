@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.english.directions import directions, leaves_out, wants_without
+from rag.quoting.english.directions import directions, leaves_out, wants_without
 from tests.test_quoting import ask, section
 
 ADD = "You can insert headers and footers on each page of the document, with a template for the headers and footers."

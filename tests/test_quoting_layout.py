@@ -6,7 +6,7 @@ import pytest
 
 from rag.prompt.passage_format import as_data, format_passages
 from rag.quoting.snippet import OUTPUT_LINES, SESSION_LINES, snippet
-from rag.text.terms import terms
+from rag.quoting.terms import terms
 from rag.types import OMISSION
 from tests.prompt_reader import parse_passages
 from tests.test_quoting import ask as ask_book
@@ -15,31 +15,6 @@ from tests.test_quoting_blocks import ask, shown
 
 ROWS = "\n".join(f"| `--gear-{n}` | turns gear number {n} of the {'big ' * 9}widget |" for n in range(20))
 TABLE = f"The widget has these switches:\n\n| Switch | Meaning |\n| --- | --- |\n{ROWS}\n"
-
-
-def test_the_rows_of_a_long_table_stand_below_its_head_in_one_table() -> None:
-    written, read = ask("What does --gear-17 do?", TABLE), shown("What does --gear-17 do?", TABLE)
-    assert f"\n\n[1]\n\n{OMISSION}" in written
-    assert f"\n\nSource: [1]\n\n{OMISSION}" in read
-    for answer in (written, read):
-        assert "| Switch | Meaning |\n| --- | --- |\n| `--gear-17` |" in answer
-
-
-def test_a_row_whose_cells_hold_sentences_stays_one_row() -> None:
-    rows = "| Part | Meaning |\n| --- | --- |\n| Gear | Turns the widget. It has teeth. |\n| Shaft | Holds the gear. |"
-    answer = shown("What does the gear of the widget do?", f"The parts of the widget:\n\n{rows}\n")
-    assert f"{rows}\n\nSource: [1]" in answer
-
-
-def test_a_table_within_an_item_is_set_without_its_indentation() -> None:
-    text = "1. The gears of the widget:\n\n   | Part | Teeth |\n   | --- | --- |\n   | Gear | 12 |\n"
-    assert "| Part | Teeth |\n| --- | --- |\n| Gear | 12 |\n" in shown("How many teeth have gears of the widget?", text)
-
-
-def test_rows_that_are_not_closed_stay_rows() -> None:
-    text = "The parts of the widget:\n\n| Part | Meaning\n|---|---\n| Gear | Turns the widget. It has teeth.\n"
-    answer = shown("What does the gear of the widget do?", text)
-    assert "| Gear | Turns the widget. It has teeth. |\n\nSource: [1]" in answer
 
 
 def test_of_a_long_list_of_options_only_the_one_that_is_asked_for_is_quoted() -> None:

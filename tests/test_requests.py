@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.english.speech_acts import shape
+from rag.quoting.english.speech_acts import shape
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.text.sentences import ITEM_LIMIT, TABLE_LIMIT, units
+from rag.quoting.page_units import ITEM_LIMIT, TABLE_LIMIT, units
 from tests.growth import is_linear
 
 BOOKS = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "books"

@@ -6,8 +6,8 @@ import pytest
 
 from nodes.retrieve import merge_results
 from rag.book import SearchQuery, SearchResult, Trace
-from rag.text.terms import keys, respelt_terms, terms
-from rag.text.vocabulary import correct_spelling, nearest, vocabulary
+from rag.quoting.terms import keys, respelt_terms, terms
+from rag.quoting.vocabulary import correct_spelling, nearest, vocabulary
 from tests.fakes import passage, retrieval
 from tests.machine import ANSWER, Machine
 

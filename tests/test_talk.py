@@ -6,7 +6,7 @@ import pytest
 
 from rag.profiles.profile import load_profile
 from rag.profiles.schema import AnswerSection
-from rag.text.english.speech_acts import is_small_talk
+from rag.quoting.english.speech_acts import is_small_talk
 from tests.machine import Machine
 
 ANSWER = "A node is a process [1]."

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import Stemmer
 
-from rag.text.terms import keys, refers_back, respelt_terms, terms, weigh, whole_question
-from rag.text.vocabulary import rarity, stem
+from rag.quoting.terms import keys, refers_back, respelt_terms, terms, weigh, whole_question
+from rag.quoting.vocabulary import rarity, stem
 
 
 def words(question: str) -> list[str]:
@@ -174,7 +174,7 @@ def test_threads_do_not_mix_up_the_words_that_they_stem(monkeypatch: pytest.Monk
             return str(inner.stemWord(self.current))
 
     slow = Slow()
-    monkeypatch.setattr("rag.text.vocabulary._stemmer", lambda _: slow)
+    monkeypatch.setattr("rag.quoting.vocabulary._stemmer", lambda _: slow)
     stem.cache_clear()
     words = [f"{chr(97 + number)}walking" for number in range(20)]
     with ThreadPoolExecutor(20) as pool:

@@ -37,11 +37,14 @@ async def test_a_whole_turn_runs_over_the_services() -> None:
 
 
 async def test_a_doubtful_sentence_is_put_to_the_judge_as_in_a_turn() -> None:
-    model, recorder = ScriptedModel("The device probably chews with its widgets in four places [1].", "yes"), Recorder()
+    model, recorder = (
+        ScriptedModel("The device probably chews with its widgets in four places [1].", "yes", "yes"),
+        Recorder(),
+    )
     update = await node("GENERATING", model, recorder=recorder)(open_state(QUESTION, "A widget has four teeth."))
     assert {"type": "checking", "sentences": 1} in recorder.events
     assert "chews with its widgets" in model.prompts[1][-1].text
-    assert update["llm_calls"] == len(model.prompts) == 2
+    assert update["llm_calls"] == len(model.prompts) == 3
     model.assert_complete()
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from cli.verify import _show, _verified
 from graph.agent import open_agent
-from rag.answer.cited_passage import best_quote
-from rag.answer.shown_answer import make_citation
+from rag.answer.evidence import best_quote
+from rag.answer.render import make_citation
 from rag.book import Chunk
 from rag.books.book_settings import build_embedder, collection_index, vector_cache
 from rag.conversation.verification import Book, Cited, citations_of, verify

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from rag.answer.cited_passage import best_quote
-from rag.answer.shown_answer import make_citation, scores_footer
+from rag.answer.evidence import best_quote
+from rag.answer.render import make_citation, scores_footer
 from rag.book import Chunk
 from rag.prompt.prompts import passages_cost, trim_passages
 from rag.prompt.tool import NOTHING_FOUND

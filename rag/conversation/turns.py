@@ -20,7 +20,8 @@ from rag.errors import AskbookError, InvalidQuestionError, UsageError
 from rag.prompt.prompts import estimate_tokens
 from rag.system.process import program
 from rag.text.counting import counted
-from rag.text.markup import visible, without_controls, without_markers
+from rag.text.sentences import without_markers
+from rag.text.visible import visible, without_controls
 from rag.types import UNCONFIRMED_MARK, AnsweredQuestion, ErrorInfo, Response, new_id
 
 _REMEMBERED: Final = (

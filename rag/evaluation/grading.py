@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rag.book import Candidate
 from rag.evaluation.dataset import Conversation, Labels, Place
-from rag.text.terms import keys
+from rag.quoting.terms import keys
 from rag.types import Record, Response
 
 DEPTH: Final = 20  # passages of a ranking

@@ -16,7 +16,7 @@ from rag.evaluation.figure_table import interval, number
 from rag.evaluation.figures import measured
 from rag.evaluation.grading import DEPTH, GradedAnswer
 from rag.text.counting import counted
-from rag.text.markup import visible
+from rag.text.visible import visible
 
 WORST: Final = 20
 _SHOWN_HITS: Final = 12

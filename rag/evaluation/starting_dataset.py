@@ -14,11 +14,11 @@ from itertools import pairwise, zip_longest
 from typing import Any, Final
 
 from rag.book import Chunk
-from rag.text.english.heading_words import ORDERS, VAGUE
-from rag.text.english.stopwords import STOP_WORDS
-from rag.text.markup import visible
-from rag.text.sentences import units
-from rag.text.terms import keys, terms
+from rag.quoting.english.heading_words import ORDERS, VAGUE
+from rag.quoting.english.stopwords import STOP_WORDS
+from rag.quoting.page_units import units
+from rag.quoting.terms import keys, terms
+from rag.text.visible import visible
 
 Row = dict[str, Any]
 # The share of each kind in percent; headings fill up what another kind lacks.

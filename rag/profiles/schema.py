@@ -118,7 +118,7 @@ class RetrievalSection(Section):
 
 
 class AnswerSection(Section):
-    """`smalltalk` answers a greeting. `accepts` names citation forms that the instructions ask for, besides `[n]`.
+    """`smalltalk` answers a greeting.
 
     `grounding` decides what happens to sentences that their citations do not support: "strict" removes contradicted and
     marks unconfirmed ones, "exact" removes both, "flag" marks both, and "off" shows all. `judge` "auto" lets a model
@@ -131,7 +131,6 @@ class AnswerSection(Section):
     smalltalk: Text = SMALLTALK
     citation_style: CitationStyle = "numbered"
     footer: Footer = "list"
-    accepts: Annotated[tuple[Literal["source", "title", "chapter"], ...], Field(strict=False)] = ()
     grounding: GroundingMode = "strict"
     judge: Literal["auto", "none"] = "auto"
     marker_rule: bool = True

@@ -23,13 +23,13 @@ from rag.quoting.blocks import (
     is_sayable,
     leans_back,
 )
+from rag.quoting.english.phrases import COPULA, NUMBERED_TITLE
+from rag.quoting.english.speech_acts import about_book, plain_question
+from rag.quoting.english.stopwords import FACTS
 from rag.quoting.excerpt import LONGEST, WHOLE, flat, laid_out, lines, without_numbers
 from rag.quoting.follow_up import follow_up_readings
 from rag.quoting.relevance import Reading, asks_same, read, share
-from rag.text.english.phrases import COPULA, NUMBERED_TITLE
-from rag.text.english.speech_acts import about_book, plain_question
-from rag.text.english.stopwords import FACTS
-from rag.text.terms import keys, refers_back, terms, whole_question
+from rag.quoting.terms import keys, refers_back, terms, whole_question
 from rag.types import REFUSAL, AnsweredQuestion, Passage
 
 

@@ -2,8 +2,8 @@
 
 A block is a paragraph, a list with the line that leads to it, code with the paragraph before it, or a table with its
 head and the line above it. The name of a function, alone on a line, belongs to its description, and so does a line with
-its default or its type. Blocks are made of the
-units of `rag.text.sentences`. `faults` says how poor a quotation a block would be, and `is_quotable` whether it is one.
+its default or its type. Blocks are made of the units of `rag.quoting.page_units`. `faults` says how poor a quotation a
+block would be, and `is_quotable` whether it is one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
 
-from rag.text.english import phrases
-from rag.text.english.stopwords import STOP_WORDS, TELLS_VERSIONS
-from rag.text.markup import plain_lines
-from rag.text.sentences import Unit, units
-from rag.text.terms import is_version, keys, terms
-from rag.text.vocabulary import stem
+from rag.quoting.english import phrases
+from rag.quoting.english.stopwords import STOP_WORDS, TELLS_VERSIONS
+from rag.quoting.page_units import Unit, units
+from rag.quoting.terms import is_version, keys, terms
+from rag.quoting.vocabulary import stem
+from rag.text.visible import plain_lines
 from rag.types import OMISSION, Passage
 
 Form = Literal["text", "list", "steps", "code", "table"]

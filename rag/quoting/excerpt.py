@@ -10,15 +10,16 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, cast
 
 from rag.quoting.blocks import QuoteBlock, bullet, is_labelled, is_sayable, is_signature, leans_back
+from rag.quoting.english.phrases import LEADS_TO_CODE
+from rag.quoting.page_units import Unit, sentence_spans
 from rag.quoting.relevance import Reading, defines, definitions, names_all, share
 from rag.quoting.snippet import snippet
-from rag.text.english.phrases import LEADS_TO_CODE
-from rag.text.markup import parse
-from rag.text.sentences import Unit, sentence_spans
-from rag.text.terms import Term, keys
+from rag.quoting.terms import Term, keys
+from rag.text.sentences import code_spans
 from rag.types import OMISSION
 
 WHOLE: Final = 800  # characters of a block that is quoted whole
@@ -394,9 +395,8 @@ def flat(text: str) -> str:
 
 def without_numbers(text: str) -> str:
     """The text with the book's own `[3]` escaped outside code, so that it does not read as a citation of the answer."""
-    return "".join(
-        re.sub(r"[\[\]]", r"\\\g<0>", segment.raw)
-        if segment.kind == "marker" and segment.raw[0] == "["
-        else segment.raw
-        for segment in parse(text)
-    )
+    spans = code_spans(text)
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    parts = [text[start:end] for start, end in pairwise(edges)]
+    parts[::2] = [re.sub(r"\[(\d{1,4}(?:[,;–-] ?\d{1,4})*)\](?!\()", r"\\[\1\\]", part) for part in parts[::2]]
+    return "".join(parts)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rag.quoting.english.directions import UNDO, undone
+from rag.quoting.english.phrases import PLATFORMS
+from rag.quoting.english.speech_acts import ORDINAL, PLACES, shape
 from rag.quoting.relevance import sides
-from rag.text.english.directions import UNDO, undone
-from rag.text.english.phrases import PLATFORMS
-from rag.text.english.speech_acts import ORDINAL, PLACES, shape
-from rag.text.terms import refers_back, terms
+from rag.quoting.terms import refers_back, terms
 from rag.types import AnsweredQuestion
 
 # An item of a list or a row of a table, as far as it names something: its label, or its first words.

@@ -19,10 +19,10 @@ from typing import Final
 
 from rag.ports import Embedder, TokenEmbedder, TokenVectors
 from rag.quoting.blocks import NumberedPassage, QuoteBlock, faults, is_other_field, is_quotable, runs
-from rag.text.english.directions import directions, leaves_out, wants_without
-from rag.text.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
-from rag.text.english.speech_acts import QuestionShape, shape
-from rag.text.terms import (
+from rag.quoting.english.directions import directions, leaves_out, wants_without
+from rag.quoting.english.phrases import COPULA, LEANING, NO_DEFINITION, SECOND_QUESTION, SIDES
+from rag.quoting.english.speech_acts import QuestionShape, shape
+from rag.quoting.terms import (
     Term,
     in_language,
     is_version,
@@ -33,7 +33,7 @@ from rag.text.terms import (
     weigh,
     with_abbreviations,
 )
-from rag.text.vocabulary import is_english, is_foreign, language_of
+from rag.quoting.vocabulary import is_english, is_foreign, language_of
 
 EMBEDDED: Final = 14  # best blocks, which are embedded: about 15 ms each on one core
 EMBEDDED_CHARACTERS: Final = 420  # of a block

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rag.quoting.relevance import share
-from rag.text.terms import Term, keys
+from rag.quoting.terms import Term, keys
 from rag.types import OMISSION
 
 PROGRAM_LINES: Final = 30  # quoted of a program

@@ -30,11 +30,11 @@ from rag.errors import AskbookError, RetrievalError, UsageError
 from rag.index.catalog import require_matching_models
 from rag.index.index_errors import wrong_size
 from rag.ports import ChunkIndex, Embedder, Parts, Reranker, Retriever, SparseEncoder
+from rag.quoting.english.speech_acts import about_book
 from rag.search.overview import overview
 from rag.search.ranking import Fingerprint, joined, queries_of, ranked, weighed
 from rag.search.reranker import reranked
-from rag.text.english.speech_acts import about_book
-from rag.text.vocabulary import vocabulary
+from rag.text.spelling import vocabulary
 from rag.types import AnsweredQuestion, Passage, Retrieval
 
 FIELDS: Final = ("title", "heading", "file", "chapter")

@@ -139,7 +139,7 @@ def test_a_response_of_every_status_has_every_field(
 @pytest.mark.parametrize(("question", "replies", "content"), [
     pytest.param(UNKNOWN, None, REFUSAL, marks=later("reading", "a refusal names the closest sections")),
     pytest.param(UNKNOWN, [], REFUSAL, marks=later("reading", "a refusal names the closest sections")),
-    pytest.param(TEETH, [answer(COSTLY)], NOTHING, marks=later("answer", "so does what could not be confirmed")),
+    (TEETH, [answer(COSTLY)], NOTHING),
 ])  # fmt: skip
 def test_the_closest_sections_stand_under_what_is_no_answer(
     ask: Asking, question: str, replies: Script | None, content: str
@@ -149,7 +149,6 @@ def test_the_closest_sections_stand_under_what_is_no_answer(
     assert fits(response["closest"], "[closest]")
 
 
-@later("answer", "an answer of which nothing has a citation is no success, and what is marked stays")
 def test_an_answer_without_any_citation_is_unconfirmed(ask: Asking) -> None:
     response = ask(TEETH, [answer("Widgets are lovely things to hold.")])
     assert (response["status"], response["fallback_reason"]) == ("fallback", "unconfirmed")
@@ -220,14 +219,10 @@ def test_without_a_model_each_profile_refuses_what_the_book_lacks(ask: Asking, p
     assert (response["content"], response["fallback_reason"], response["citations"]) == (REFUSAL, "no_passage", [])
 
 
-ORDER: Final = later("answer", "citations are numbered in the order of their appearance")
-TRAIN: Final = later("answer", "what a train of markers leaves out stays in the citations")
-
-
 @pytest.mark.parametrize(("written", "plain", "citations"), [
-    pytest.param(f"{BRACKET} [2]. {TWELVE} [3].", f"{BRACKET} [1]. {TWELVE} [2].", 2, marks=ORDER),
-    pytest.param(f"{TWELVE} [3]. {BRACKET} [2].", f"{TWELVE} [1]. {BRACKET} [2].", 2, marks=ORDER),
-    pytest.param(FOUR_TEETH.replace("[1]", "[1][2][3][4]"), None, 4, marks=TRAIN),
+    (f"{BRACKET} [2]. {TWELVE} [3].", f"{BRACKET} [1]. {TWELVE} [2].", 2),
+    (f"{TWELVE} [3]. {BRACKET} [2].", f"{TWELVE} [1]. {BRACKET} [2].", 2),
+    (FOUR_TEETH.replace("[1]", "[1][2][3][4]"), None, 4),
     (FOUR_TEETH.replace("[1]", "[1][1]"), FOUR_TEETH, 1),
     (FOUR_TEETH.replace("[1]", "【1】"), FOUR_TEETH, 1),
 ])  # fmt: skip
@@ -290,12 +285,7 @@ def writer_and(judging: Callable[[Request], Reply]) -> Callable[[Request], Reply
     return lambda request: answer(PARAPHRASED) if TEETH in request.body["messages"][-1]["content"] else judging(request)
 
 
-LATE: Final = later("answer", "a judge reads in every profile with a model")
-
-
-@pytest.mark.parametrize(
-    "profile", [pytest.param(one, marks=[LATE] if one in ("isaac-sim", "robotics-tutor") else []) for one in MODELS]
-)
+@pytest.mark.parametrize("profile", MODELS)
 def test_a_judge_decides_about_what_is_no_quotation(ask: Asking, profile: str) -> None:
     replies = [writer_and(judge(f"{EACH_FOUR}."))] * 3
     response = ask(TEETH, replies, "--profile", profile, ASKBOOK_JUDGE="")  # empty is unset: the profile decides
@@ -320,7 +310,7 @@ def test_no_judge_is_asked_where_none_is_set_or_needed(ask: Asking, setting: str
     assert (response["status"], response["llm_calls"], response["plain_content"]) == ("success", 1, written)
 
 
-@pytest.mark.parametrize("turns", [1, pytest.param(3, marks=later("answer", "two such replies, and it is let alone"))])
+@pytest.mark.parametrize("turns", [1, 3])
 def test_a_judge_that_cannot_be_read_fails_no_turn_and_is_asked_twice(ask: Asking, turns: int) -> None:
     babbling = writer_and(lambda _: answer("What a lovely day."))
     for _ in range(turns):
@@ -368,7 +358,6 @@ def test_prove_knows_the_titles_above_the_passages() -> None:
     assert [proof.sentences[0].standing for proof in proofs] == ["contradicted", "supported"]
 
 
-@later("answer", "prove takes a judge")
 @pytest.mark.parametrize(("verdict", "standing", "shown"), [
     (True, "supported", True), (False, "contradicted", False), (None, "unconfirmed", True),
 ])  # fmt: skip
