@@ -97,6 +97,8 @@ async def call_model(parts: Parts, call: ModelRequest, reader: TokenSink) -> AIM
     while True:
         prompt = [_with_accepted_fields(message, parts, call.model) for message in call.prompt]
         accepted = parts.rejected_options.accepted(call.model, options)
+        if parts.rejected_options.rejects(call.model, "response_format"):
+            accepted.pop("extra_body", None)
         try:
             with unstreamed():
                 return await _stream(parts, call._replace(prompt=prompt), reader, accepted)

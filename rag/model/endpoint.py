@@ -183,7 +183,7 @@ def call_options(model: BaseChatModel, options: Mapping[str, Any]) -> dict[str, 
     if not address or is_openai(address) or "max_tokens" not in options:
         return dict(options)
     rest = {name: value for name, value in options.items() if name != "max_tokens"}
-    return rest | {"extra_body": {"max_tokens": options["max_tokens"]}}
+    return rest | {"extra_body": {**options.get("extra_body", {}), "max_tokens": options["max_tokens"]}}
 
 
 def _chat_model(endpoint: Endpoint, profile: Profile) -> BaseChatModel:
