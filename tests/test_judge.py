@@ -487,7 +487,8 @@ def test_what_a_judge_says_changes_standings_alone_and_what_is_streamed_is_the_a
         shown += writer.apply_verdicts({key: verdict})
     assert "".join(shown + writer.close()) == writer.shown.content
     alone = AnswerWriter(BOOK, AnswerOptions(REFUSAL, footer="none", mode=mode))
-    alone.feed(text)
+    for character in text:
+        alone.feed(character)
     alone.close()
     assert writer.grounding.sentences == alone.grounding.sentences
     assert [one.text for one in writer.grounding.checked] == [one.text for one in alone.grounding.checked]

@@ -147,6 +147,8 @@ class Cutter:
         before, last = text[: found[-1].start], text[found[-1].start :]
         if before.count("**") % 2 or before.count("`") % 2:
             return 0  # what follows may close it
+        if last[0] in "#`~|>-*+":
+            return 0  # at the beginning of a text it would be no sentence
         if last[0] in _BRACKETS and len(last) < _OPEN and not _CLOSED.match(last):
             return 0
         return found[-1].start
