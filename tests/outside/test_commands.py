@@ -288,7 +288,8 @@ def test_a_command_of_the_chat_prints_what_it_says(written: Run, line: str) -> N
 def test_a_wrong_command_gets_a_line_and_the_chat_goes_on(written: Run, line: str) -> None:
     usual = [len(chat(written).err.splitlines()) for _ in range(2)][-1]  # the first chat in a folder says more
     done = chat(written, line, TEETH)
-    assert (done.code, done.out.count(FOUR_TEETH), len(done.err.splitlines())) == (0, 1, usual + 1)
+    assert (done.code, done.out.count(FOUR_TEETH)) == (0, 1)
+    assert len(done.err.splitlines()) - usual in (1, 2)  # the answer itself may come with a notice
     assert conversations(written)[0]["turns"] == 1
 
 
