@@ -253,11 +253,12 @@ async def _finish(parts: Parts, answer: _StreamedAnswer, reply: _Reply, turn: Tu
         closest = closest_sections(writer.passages, turn["question"])
         draft["closest"] = [section.model_dump(mode="json") for section in closest]
     writer.grounding.judge = answer.judge.totals if answer.judge else None
+    said = writer.notices  # of the mode that it was written in: a quoted answer has no marks
     writer.grounding.mode = parts.profile.answer.grounding
     draft["grounding"] = writer.grounding.model_dump()
     by_words = not (answer.judge or parts.quotes or reason or writer.grounding.mode == "off")
     draft["notices"] = [
-        *writer.notices,
+        *said,
         *(answer.judge.notices if answer.judge else []),
         *([WORDS_ONLY] if by_words else []),
     ]

@@ -127,6 +127,10 @@ def raised_codes(*names_of_files: str) -> set[tuple[str | None, str]]:
         for node in ast.walk(ast.parse(text)) if names.search(text) else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 found |= _code_of(node, node.func.id)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_FAILURES":
+                # The table of failures of a Qdrant server, by code.
+                rows = node.value.keys if isinstance(node.value, ast.Dict) else []
+                found |= {("retrieval_error", str(row.value)) for row in rows if isinstance(row, ast.Constant)}
     return found
 
 

@@ -13,6 +13,7 @@ from graph.memory import Memory
 from graph.storage import thread_config
 from nodes import archive
 from nodes.archive import BLOCK, EMPTY_ARCHIVE, WINDOW, blocks_to_archive, namespace_of, with_blocks, without_block
+from rag.answer.render import WORDS_ONLY
 from rag.conversation.turns import turns
 from rag.errors import MemoryFailureError, UsageError
 from state import InputState
@@ -107,8 +108,9 @@ async def test_a_long_conversation_stays_whole_while_the_state_stays_small(memor
     # Messages are counted with those in the archive.
     machine.model.script += [ANSWER]
     asked.append(f"Question {MANY}?")
-    (notice,) = (await machine.agent.ask(asked[-1], thread_id="t")).notices
-    assert f"{2 * MANY + 1} messages" in notice
+    long, *others = (await machine.agent.ask(asked[-1], thread_id="t")).notices
+    assert f"{2 * MANY + 1} messages" in long
+    assert others == [WORDS_ONLY]
     assert len(turns((await machine.state())["messages"])) < WINDOW + BLOCK
     assert await questions(machine) == asked
     # An archived turn keeps its citations.

@@ -136,7 +136,7 @@ def test_a_reload_keeps_the_answer_with_its_sources(page: Any, endpoint: Endpoin
 
 def test_a_sentence_that_could_not_be_confirmed_has_a_mark_with_its_reason(page: Any, endpoint: Endpoint) -> None:
     # The judge is the same model; here it does not answer in the closed form, so the mark stays.
-    endpoint.script += [answer(f"{GOOD} No widget turns a shaft [1]."), answer("?")]
+    endpoint.script += [answer(f"{GOOD} No widget turns a shaft [1]."), *[answer("?") for _ in range(3)]]
     ask(page)
     answered(page)
     assert page.inner_text(".last .notice .sign") == "?"

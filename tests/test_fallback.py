@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rag.answer.render import WORDS_ONLY
 from rag.errors import AskbookError
 from rag.profiles.profile import Profile, load_profile
 from rag.profiles.schema import ModelSection
@@ -39,7 +40,7 @@ async def test_the_fallback_answers_when_the_retries_of_the_first_are_spent() ->
     response = await one.ask("What is a node?")
     assert (response.status, response.model) == ("success", "second")
     assert models(one) == [None, None, None, "second"]
-    assert response.notices == ["scripted failed (rate_limit), so second was asked."]
+    assert response.notices == ["scripted failed (rate_limit), so second was asked.", WORDS_ONLY]
 
 
 async def test_a_failure_that_will_not_pass_leads_to_the_fallback_at_once() -> None:
@@ -52,7 +53,7 @@ async def test_the_next_turn_begins_with_the_first_model_again() -> None:
     one = machine(gone(), ANSWER, ANSWER)
     await one.ask("What is a node?")
     response = await one.ask("What is a node?")
-    assert (response.model, response.notices) == ("scripted", [])
+    assert (response.model, response.notices) == ("scripted", [WORDS_ONLY])
     assert models(one)[-1] is None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 
+from rag.answer.render import WORDS_ONLY
 from rag.model.received_answer import finish_of, names_its_finish
 from rag.types import CUT_OFF
 from tests.fakes import ScriptedModel
@@ -61,7 +62,7 @@ FILTERED = [
 async def test_an_answer_of_any_chat_model_is_complete_when_its_model_says_so(metadata: dict[str, Any]) -> None:
     one = machine(ends(ANSWER, **metadata))
     response = await one.ask("What is a node?")
-    assert (response.status, response.notices, response.plain_content) == ("success", [], ANSWER)
+    assert (response.status, response.notices, response.plain_content) == ("success", [WORDS_ONLY], ANSWER)
     assert len(one.model.prompts) == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from rag.answer.render import WORDS_ONLY
 from rag.types import CUT_OFF, Response
 from tests.openai_server import Endpoint, Reply, answer, refuses
 from tests.profile_wire import Wire, calls
@@ -69,7 +70,7 @@ async def test_an_endpoint_other_than_openais_gets_the_older_name_for_the_length
 
 async def test_an_answer_that_reached_its_length_is_kept_with_a_notice(wired: Wire) -> None:
     response = await wired.ask(answer("A node is a process [1].", finish="length"))
-    assert (response.status, response.notices) == ("success", [CUT_OFF])
+    assert (response.status, response.notices) == ("success", [CUT_OFF, WORDS_ONLY])
     assert response.plain_content == "A node is a process [1]."
 
 

@@ -70,7 +70,8 @@ async def test_a_passage_of_a_result_can_be_cited() -> None:
     machine = searching(windowed(100_000, JSON_TOOL))
     machine.model.script[-1] = "Passage-7 says: word7 [7]."
     response = await machine.ask("What is a word?")
-    assert [one.marker for one in response.citations] == [7]
+    [cited] = response.citations
+    assert (cited.marker, cited.quote.startswith("Passage-7 says: word7 ")) == (1, True)
     assert {one.rank for one in response.retrieved_chunks} == set(range(1, 10))
 
 

@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.types import TimeoutPolicy
 
 from graph import build
+from rag.answer.render import WORDS_ONLY
 from rag.errors import AskbookError
 from rag.profiles.profile import Profile, load_profile
 from tests.fakes import ScriptedModel
@@ -40,7 +41,7 @@ async def test_the_rewrite_is_searched_beside_the_question() -> None:
         ["What is a node?", ASKED],
         ["", REWRITE],
     )
-    assert (response.status, response.llm_calls, response.notices) == ("success", 2, [])
+    assert (response.status, response.llm_calls, response.notices) == ("success", 2, [WORDS_ONLY])
     assert response.retrievals[0].query == ASKED
 
 
@@ -110,7 +111,8 @@ async def test_what_is_no_single_question_is_not_searched_and_the_turn_says_so(w
     machine = await after_a_first_turn(written, ANSWER)
     response = await machine.ask(ASKED)
     assert (response.status, machine.searcher.rewrites[-1]) == ("success", "")
-    assert response.notices == ["The model did not rewrite the question (no_question), so it was searched as typed."]
+    said = "The model did not rewrite the question (no_question), so it was searched as typed."
+    assert response.notices == [said, WORDS_ONLY]
 
 
 FAILURES = [
@@ -126,8 +128,9 @@ async def test_a_call_that_fails_is_made_once_and_the_search_goes_on_without(fai
     machine = await after_a_first_turn(failure, ANSWER)
     response = await machine.ask(ASKED)
     assert (response.status, machine.searcher.rewrites[-1], response.llm_calls) == ("success", "", 1)
-    assert len(response.notices) == 1
-    assert response.notices[0].startswith("The model did not rewrite the question (")
+    said, *others = response.notices
+    assert said.startswith("The model did not rewrite the question (")
+    assert others == [WORDS_ONLY]
     assert "waiting" not in machine.types
     machine.model.assert_complete()
 
@@ -159,4 +162,5 @@ async def test_a_slow_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -
     await machine.ask("What is a node?")
     response = await machine.ask(ASKED)
     assert response.status == "success"
-    assert response.notices == ["The model did not rewrite the question (timeout), so it was searched as typed."]
+    said = "The model did not rewrite the question (timeout), so it was searched as typed."
+    assert response.notices == [said, WORDS_ONLY]

@@ -82,7 +82,7 @@ def test_a_conversation_that_another_server_answers_is_busy(
     home: Path, variables: dict[str, str], model: Endpoint, database_url: SecretStr
 ) -> None:
     variables["ASKBOOK_DATABASE_URL"] = database_url.get_secret_value()
-    model.faults["/chat"] = Reply(texts=(f"{TEETH} ", "A widget"), finish=None, hang=True)
+    model.faults["/chat"] = Reply(texts=(f"{TEETH}\n\n", "A widget"), finish=None, hang=True)
     with served(home, variables) as one, served(home, variables) as other:
         stuck = httpx.stream("POST", f"{one.address}/api/threads/t/turns", json=QUESTION, timeout=60)
         with stuck as running:
@@ -109,7 +109,7 @@ def test_two_replicas_share_a_database_and_a_qdrant_server_and_one_may_be_killed
         with served(homes[0], variables) as one, served(homes[1], variables) as other:
             with httpx.Client(base_url=one.address, timeout=60) as http:
                 assert ask(http, "t")["status"] == "success"
-            model.faults["/chat"] = Reply(texts=(f"{TEETH} ", "A widget"), finish=None, hang=True)
+            model.faults["/chat"] = Reply(texts=(f"{TEETH}\n\n", "A widget"), finish=None, hang=True)
             with httpx.stream("POST", f"{one.address}/api/threads/t/turns", json=QUESTION, timeout=60) as running:
                 lines = running.iter_lines()  # kept: the connection closes with it
                 _until(lines, "event: sentence")
@@ -160,7 +160,7 @@ async def test_after_a_kill_every_conversation_answers(
     if database == "postgres":
         cluster: Cluster = request.getfixturevalue("postgres")
         variables["ASKBOOK_DATABASE_URL"] = cluster.new_database(f"killed{time.monotonic_ns()}").get_secret_value()
-    model.faults["/chat"] = Reply(texts=(f"{TEETH} ", "A widget"), finish=None, hang=True)
+    model.faults["/chat"] = Reply(texts=(f"{TEETH}\n\n", "A widget"), finish=None, hang=True)
     with served(home, variables) as server:
         async with _streaming(server.address) as shown:
             await asyncio.gather(*(one.wait() for one in shown))

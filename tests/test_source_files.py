@@ -58,7 +58,6 @@ INCLUDING = {
         "import B from './_b.md';\n\n<B/>\n\nSome words.",
     ),
     "plain md": ("c.md", PAGE, "a.md", '{% include "b.txt" %}\n\n{{#include b.txt}}\n\nSome words.'),
-    "plain": ("c.md", PAGE, "a.rst", ".. include:: b.txt\n\nSome words."),
 }
 
 
@@ -99,6 +98,19 @@ def test_a_file_from_outside_that_a_page_includes_is_told(
     assert result.refused == {
         page: {"../_b.md" if "_b" in text else "../b.txt": "outside the source and its repository"}
     }
+
+
+@pytest.mark.parametrize("directive", ["include", "literalinclude"])
+@pytest.mark.parametrize("named", ["b.txt", "../b.txt"])
+def test_a_page_of_restructuredtext_includes_no_file(directive: str, named: str, source: Path, tmp_path: Path) -> None:
+    """No file is opened for it, so none is refused either, wherever it is."""
+    for included in (source / "b.txt", tmp_path / "b.txt"):
+        included.write_text("the secret")
+    (source / "a.rst").write_text(f".. {directive}:: {named}\n\nSome words.")
+    result = load_source(source)
+    (document,) = [one for one in result.documents if one.path == "a.rst"]
+    assert document.text == "Some words."
+    assert result.refused == {}
 
 
 def test_a_configuration_cannot_name_a_folder_above_the_source_for_includes(source: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_chunks_become_the_message_of_the_answer(address: str, model: Endpoint) 
 
 def test_the_final_state_corrects_what_was_withdrawn(address: str, model: Endpoint) -> None:
     call = {"id": "call-1", "name": "search_book", "arguments": json.dumps({"query": "widgets"})}
-    model.script += [Reply(texts=(f"{TEETH} ", "Let me look"), tool=call, finish="tool_calls"), answer(TEETH)]
+    model.script += [Reply(texts=(f"{TEETH}\n\n", "Let me look"), tool=call, finish="tool_calls"), answer(TEETH)]
     turn = asked(address)
     (message,) = turn["streamed"]
     assert [event["type"] for event in turn["events"] if event["type"] in ("sentence", "retract")][1] == "retract"

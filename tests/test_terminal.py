@@ -46,7 +46,7 @@ def test_six_turns_with_a_model(home: Path, endpoint: Endpoint) -> None:
         assert "keys     OPENAI_API_KEY" in chat.text
         doubted = chat.enter(QUESTION)
         assert "Every widget sings in the morning [1]. [?]" in flat(doubted)
-        assert "Sentences marked [?] could not be confirmed from the passages." in doubted
+        assert "Sentences marked [?] could not be confirmed in the book." in doubted
         assert "1 sentence could not be confirmed." in flat(chat.enter("/why"))
         assert "twelve widgets" in chat.enter("What is a gadget?")
         chat.enter("/model gpt-other")

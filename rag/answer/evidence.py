@@ -33,7 +33,8 @@ _SQUEEZED: Final = re.compile(r"[\s_\-.]+")
 # A sentence of a passage that speaks to the model is no evidence. It catches the plain forms; the judge reads the rest.
 _TO_THE_MODEL: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|above|previous)\b"
-    r"|\b(?:system prompt|you are now|as an ai|language model|(?:ai|the) assistant)\b"
+    r"|\b(?:system prompt|you are now|as an ai|(?:ai|the) assistant)\b"
+    r"|\b(?:the|to|for|as|dear|any|every) (?:an? )?(?:large )?language model\b"
     r"|\b(?:in|to|with|end|begin|start) your (?:answer|reply|response)s?\b"
     r"|\b(?:tell|inform|remind|urge|advise) (?:the |every |all |your )?(?:users?|readers?|person)\b"
     r"|\b(?:when|if|before|after) (?:answering|asked|you answer|you reply|you respond)\b"
